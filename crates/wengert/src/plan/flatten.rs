@@ -195,7 +195,7 @@ impl Flattener {
                 return self.ops(op, &[copy]);
             }
             Op::Conv(_) => return self.conv(op, args),
-            Op::Scatter(_) => return self.scatter(op, args),
+            Op::Scatter(_) | Op::ScatterReduce(_) => return self.scatter(op, args),
             Op::Pad(pad) if pads(pad, self.b.shape(args[0]), [args[0], args[1]].map(|arg| self.is_number(arg))) => {
                 return self.ops(op, args);
             }

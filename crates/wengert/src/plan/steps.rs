@@ -178,7 +178,11 @@ impl<'a> Planner<'a> {
         }
         let eqn = &flat.program.eqns()[eqns[0]];
         let outs: Args = eqn.outs().collect();
-        if outs.iter().all(|&out| flat.program.ty(out).size() == 0) {
+        // What has no elements is computed only for the sake of operands that can be wrong: an index is out of range all the same.
+        let is_empty = |value: Value| flat.program.ty(value).size() == 0;
+        let can_fail =
+            || eqn.op.harmless().iter().any(|&(k, _)| !is_empty(eqn.args[k])) && eqn.op.programs().is_empty();
+        if outs.iter().all(|&out| is_empty(out)) && !can_fail() {
             return None;
         }
         let mut reads: Args = eqn.args.iter().map(|arg| flat.views[arg.index()].base).collect();
@@ -220,10 +224,14 @@ impl<'a> Planner<'a> {
                         (!eqn.args.iter().all(whole)).then(|| kernels::joined(*op, results[0].dtype, &views))
                     }
                     Op::Conv(op) => Some(kernels::conv(op, &args, [planes(0), planes(1)], &results[0])),
-                    Op::Scatter(op) => {
+                    op @ (Op::Scatter(_) | Op::ScatterReduce(_)) => {
                         let fill = flat.literals[eqn.args[0].index()];
                         reads.drain(..usize::from(fill.is_some()));
-                        Some(kernels::scatter(op, &args, fill))
+                        match op {
+                            Op::Scatter(op) => Some(kernels::scatter(op, &args, fill)),
+                            Op::ScatterReduce(op) => Some(kernels::scatter_reduce(op, &args, fill)),
+                            _ => None,
+                        }
                     }
                     _ => None,
                 };

@@ -325,7 +325,7 @@ impl Primitive for ScatterReduce {
         }])
     }
     fn form(&self, _: &[&Type]) -> Form {
-        Form::Kernel
+        Form::Planned
     }
     fn reach(&self, site: &Site) -> Reaches {
         let mut reaches = self.scatter(Write::Add).reach(site)?;

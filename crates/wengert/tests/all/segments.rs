@@ -255,6 +255,11 @@ fn what_does_not_fit_is_refused_by_name() {
         (x.try_scatter_max(&at, &x, 1), ["scatter_max", "there is no axis 1"]),
         (x.try_bincount(3), ["bincount", "indices are integers (i64), not f64"]),
         (at.try_bincount(3), ["bincount", "the index 5 is out of range"]),
+        // Where nothing is read or written, too.
+        (Tensor::zeros(&[3, 0]).try_segment_sum(&at, 3), ["segment_sum", "the index 5 is out of range"]),
+        (Tensor::zeros(&[3, 0]).try_segment_max(&at, 3), ["segment_max", "the index 5 is out of range"]),
+        (x.try_segment_sum(&at, 0), ["segment_sum", "the index 0 is out of range for an axis that is 0 long"]),
+        (Tensor::zeros(&[0, 3]).try_take(&at, 1), ["take", "the index 5 is out of range for an axis that is 3 long"]),
         (at.try_bincount_with(&Tensor::from([1.0]), 6), ["bincount_with", "one for each element of i64[3]"]),
         (x.try_quantile(1.5, 0), ["quantile", "a quantile is 1.5, and has to be from 0 to 1"]),
         (x.try_quantile([0.5, f64::NAN], 0), ["quantile", "a quantile is NaN"]),

@@ -42,7 +42,7 @@ use super::kernel::{Kernel, KernelCall};
 use super::view::View;
 use crate::array::{DType, Type, row_major};
 use crate::ops::Binary;
-use crate::primitives::{self, Concat, Literal, Op, Scatter};
+use crate::primitives::{self, Concat, Literal, Op, Scatter, ScatterReduce};
 
 /// The kernel of an operation for operands and results of these types, which have passed inference. Where its work begins
 /// is said when it runs ([`start`]).
@@ -68,7 +68,7 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         Op::Recurrence(op) => Box::new(running::RecurrenceKernel::new(*op, args[0])),
         Op::Gather(op) => Box::new(gather::GatherKernel::new(op, args[0], args[1])),
         Op::Scatter(op) => scatter(op, args, None),
-        Op::ScatterReduce(op) => Box::new(scatter::ScatterReduceKernel::new(op, args[0], args[1])),
+        Op::ScatterReduce(op) => scatter_reduce(op, args, None),
         Op::ArgSort(op) => Box::new(sort::ArgSortKernel::new(*op, args[0])),
         Op::Ensure(op) => Box::new(ensure::EnsureKernel::new(op, args[0], args[1])),
         Op::Separate(_) | Op::Clusters(_) => Box::new(gaps::GapsKernel::new(op, args, &outs[0])),
@@ -194,6 +194,11 @@ pub(super) fn copied(dtype: DType, view: &View) -> Box<dyn Kernel> {
 /// The kernel of a scatter into an array of which every element is `fill`, if that is known: then the array is no operand.
 pub(super) fn scatter(op: &Scatter, args: &[&Type], fill: Option<Literal>) -> Box<dyn Kernel> {
     Box::new(scatter::ScatterKernel::new(op, args[0], args[1], fill))
+}
+
+/// As [`scatter`], where updates meet.
+pub(super) fn scatter_reduce(op: &ScatterReduce, args: &[&Type], fill: Option<Literal>) -> Box<dyn Kernel> {
+    Box::new(scatter::ScatterReduceKernel::new(op, args[0], args[1], fill))
 }
 
 /// The kernel that joins views of arrays of this type.

@@ -224,7 +224,7 @@ fn has_kernel(op: &Op, args: &[Array]) -> bool {
     let types: Vec<&Type> = args.iter().map(Array::ty).collect();
     match op.form(&types) {
         Form::View | Form::ElementwiseKernel | Form::Reduction | Form::Kernel => true,
-        Form::Planned => matches!(op, Op::Concat(_) | Op::Scatter(_)),
+        Form::Planned => matches!(op, Op::Concat(_) | Op::Scatter(_) | Op::ScatterReduce(_)),
         Form::Number | Form::Elementwise | Form::Inlined => false,
     }
 }

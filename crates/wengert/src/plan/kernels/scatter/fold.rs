@@ -8,17 +8,19 @@ use crate::array::Type;
 use crate::error::Misfit;
 use crate::plan::kernel::{Kernel, KernelCall};
 use crate::plan::kernels::Cell;
-use crate::primitives::{self, Fold, Folded, Write};
+use crate::primitives::{self, Fold, Folded, Literal, Write};
 use wengert_kernels::region::Kind;
 
 /// What two elements that meet become.
 trait Meeting: Copy + Send + Sync {
     const FOLD: Fold;
     fn meet<T: Folded>(x: T, y: T) -> T;
+    /// Whether x surely stays as it is.
+    fn stays<T: Folded>(x: T, y: T) -> bool;
 }
 
 macro_rules! meeting {
-    ($name:ident, $fold:expr, $meet:ident) => {
+    ($name:ident, $fold:expr, $meet:ident, $stays:expr) => {
         #[derive(Clone, Copy)]
         struct $name;
         impl Meeting for $name {
@@ -27,12 +29,16 @@ macro_rules! meeting {
             fn meet<T: Folded>(x: T, y: T) -> T {
                 x.$meet(y)
             }
+            #[inline(always)]
+            fn stays<T: Folded>(x: T, y: T) -> bool {
+                $stays(x, y)
+            }
         }
     };
 }
-meeting!(Largest, Fold::Max, larger);
-meeting!(Smallest, Fold::Min, smaller);
-meeting!(Product, Fold::Mul, times);
+meeting!(Largest, Fold::Max, larger, |x, y| y < x);
+meeting!(Smallest, Fold::Min, smaller, |x, y| y > x);
+meeting!(Product, Fold::Mul, times, |_, _| false);
 
 /// Updates meet their elements.
 #[derive(Clone, Copy)]
@@ -50,6 +56,10 @@ impl<T: Cell + Folded, M: Meeting> Combine for Met<T, M> {
         M::meet(sum, update)
     }
     #[inline(always)]
+    fn keeps(sum: T, update: T) -> bool {
+        M::stays(sum, update)
+    }
+    #[inline(always)]
     fn narrow(sum: T) -> T {
         sum
     }
@@ -60,13 +70,27 @@ impl<T: Cell + Folded, M: Meeting> Combine for Met<T, M> {
 pub(in super::super) struct ScatterReduceKernel {
     scatter: ScatterKernel,
     fold: Fold,
+    /// Whether updates meet what is there, because they do or because that changes nothing.
     include: bool,
 }
 
 impl ScatterReduceKernel {
-    pub(in super::super) fn new(op: &primitives::ScatterReduce, x: &Type, indices: &Type) -> Self {
-        let scatter = ScatterKernel::new(&op.scatter(Write::Set), x, indices, None);
-        ScatterReduceKernel { scatter, fold: op.fold, include: op.include }
+    /// `fill` is what every element of the array is, if that is known: then it is no operand.
+    pub(in super::super) fn new(
+        op: &primitives::ScatterReduce,
+        x: &Type,
+        indices: &Type,
+        fill: Option<Literal>,
+    ) -> Self {
+        let scatter = ScatterKernel::new(&op.scatter(Write::Set), x, indices, fill);
+        let is_neutral = |fill: Literal| match scatter.kind {
+            Kind::F64 => f64::of_literal(fill) == f64::neutral(op.fold),
+            Kind::F32 => f32::of_literal(fill) == f32::neutral(op.fold),
+            Kind::I64 => i64::of_literal(fill) == i64::neutral(op.fold),
+            Kind::U8 => false,
+        };
+        let include = op.include || fill.is_some_and(is_neutral);
+        ScatterReduceKernel { scatter, fold: op.fold, include }
     }
 
     fn fold<T: Cell + Folded>(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {

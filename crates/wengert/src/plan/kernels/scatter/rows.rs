@@ -21,6 +21,11 @@ pub(super) trait Combine: Copy + Send + Sync {
     const LAST: bool = false;
     fn widen(x: Self::Item) -> Self::Sum;
     fn take(sum: Self::Sum, update: Self::Item) -> Self::Sum;
+    /// Whether the sum surely stays as it is. Where that is common, nothing has to be written.
+    #[inline(always)]
+    fn keeps(_sum: Self::Sum, _update: Self::Item) -> bool {
+        false
+    }
     fn narrow(sum: Self::Sum) -> Self::Item;
 }
 
@@ -98,6 +103,9 @@ impl<C: Combine> DirectUpdates<'_, C> {
         let (updates, _) = self.updates.as_chunks::<N>();
         for (&row, update) in self.rows.iter().zip(updates) {
             if let Some(sums) = sums.get_mut(row as usize) {
+                if N == 1 && C::keeps(sums[0], update[0]) {
+                    continue;
+                }
                 *sums = std::array::from_fn(|k| C::take(sums[k], update[k]));
             }
         }
@@ -120,7 +128,10 @@ impl<C: Combine> DirectUpdates<'_, C> {
         for run in self.rows.chunk_by(|x, y| x == y) {
             let (own, rest) = updates.split_at(run.len());
             if let Some(sum) = self.sums.get_mut(run[0] as usize) {
-                *sum = own.iter().fold(*sum, |sum, &update| C::take(sum, update));
+                *sum = own.iter().fold(*sum, |sum, &update| match C::keeps(sum, update) {
+                    true => sum,
+                    false => C::take(sum, update),
+                });
             }
             updates = rest;
         }

@@ -37,31 +37,59 @@ fn check_indexing(op: &Gather, x: &Array, indices: &Array, random: &mut Random, 
             check(&fold.into(), &[x.clone(), indices.clone(), updates.clone()], pools);
         }
     }
+    if x.dtype() != DType::Bool {
+        for fold in Fold::ALL {
+            // What changes nothing, and what does, where it counts and where it does not.
+            let neutral = match fold {
+                Fold::Max => f64::NEG_INFINITY,
+                Fold::Min => f64::INFINITY,
+                Fold::Mul => 1.0,
+            };
+            for (fill, include) in [(neutral, false), (0.5, false), (0.5, true)] {
+                let op = ScatterReduce { batch: op.batch, axes: op.axes.clone(), mode: op.mode, fold, include };
+                let kernel =
+                    |fill| super::super::scatter_reduce(&op, &[x.ty(), indices.ty(), updates.ty()], Some(fill));
+                check_filled(&op.clone().into(), x, [indices, &updates], Literal::of(fill, x.dtype()), kernel, pools);
+            }
+        }
+    }
     for write in [Write::Set, Write::Add] {
         if write == Write::Add && x.dtype() == DType::Bool {
             continue;
         }
         let scatter = Scatter { batch: op.batch, axes: op.axes.clone(), mode: op.mode, write };
         check(&scatter.clone().into(), &[x.clone(), indices.clone(), updates.clone()], pools);
-        let (fill, shape) = (Literal::of(-0.0, x.dtype()), x.shape());
-        let full = match fill {
-            Literal::Bool(x) => Array::full(shape, x),
-            Literal::I64(x) => Array::full(shape, x),
-            Literal::F32(x) => Array::full(shape, x),
-            Literal::F64(x) => Array::full(shape, x),
-        };
-        let wanted = scatter.eval(&[&full, indices, &updates]);
-        for pool in pools {
-            let kernel = super::super::scatter(&scatter, &[x.ty(), indices.ty(), updates.ty()], Some(fill));
-            let mut out = Buffer::new(x.ty());
-            let mut workspace = vec![Line([0xa5; 64]); kernel.workspace(pool.threads()).div_ceil(64)];
-            let args = [slice(indices), slice(&updates)];
-            let call = KernelCall { args: &args, outs: &mut [out.slice()], workspace: &mut workspace, pool, start: 0 };
-            let done = kernel.run(call);
-            match (&wanted, done) {
-                (Ok(wanted), Ok(())) => assert!(same(&out.array(x.shape()), &wanted[0]), "{scatter:?} of {}", x.ty()),
-                (wanted, done) => assert_eq!(done.err(), wanted.clone().err(), "{scatter:?}"),
-            }
+        let kernel = |fill| super::super::scatter(&scatter, &[x.ty(), indices.ty(), updates.ty()], Some(fill));
+        check_filled(&scatter.clone().into(), x, [indices, &updates], Literal::of(-0.0, x.dtype()), kernel, pools);
+    }
+}
+
+/// A kernel that is given one number everywhere agrees with the definition, which is given an array of it.
+fn check_filled(
+    op: &Op,
+    x: &Array,
+    [indices, updates]: [&Array; 2],
+    fill: Literal,
+    kernel: impl Fn(Literal) -> Box<dyn Kernel>,
+    pools: &[Pool],
+) {
+    let shape = x.shape();
+    let full = match fill {
+        Literal::Bool(x) => Array::full(shape, x),
+        Literal::I64(x) => Array::full(shape, x),
+        Literal::F32(x) => Array::full(shape, x),
+        Literal::F64(x) => Array::full(shape, x),
+    };
+    let wanted = op.eval(&[&full, indices, updates]);
+    for pool in pools {
+        let kernel = kernel(fill);
+        let mut out = Buffer::new(x.ty());
+        let mut workspace = vec![Line([0xa5; 64]); kernel.workspace(pool.threads()).div_ceil(64)];
+        let args = [slice(indices), slice(updates)];
+        let call = KernelCall { args: &args, outs: &mut [out.slice()], workspace: &mut workspace, pool, start: 0 };
+        match (&wanted, kernel.run(call)) {
+            (Ok(wanted), Ok(())) => assert!(same(&out.array(shape), &wanted[0]), "{op:?} of {}", x.ty()),
+            (wanted, done) => assert_eq!(done.err(), wanted.clone().err(), "{op:?}"),
         }
     }
 }
