@@ -313,12 +313,14 @@ pub(crate) fn scale_along(b: &mut Builder, x: Value, axes: &[usize]) -> Value {
     let largest = b.op(Reduce::new(Reducer::Max, axes), &[sizes]);
     let exponent = b.op(Unary::Log2, &[largest]);
     let exponent = b.op(Unary::Floor, &[exponent]);
+    let ty = b.ty(exponent).clone();
+    // The logarithm of the largest numbers rounds to the next exponent, which has no power.
+    let (most, least) = if ty.dtype == DType::F32 { (127.0, LEAST_SCALE_F32) } else { (1023.0, LEAST_SCALE) };
+    let [zero, one, infinity, most, least] = [0.0, 1.0, f64::INFINITY, most, least].map(|number| b.full(number, &ty));
+    let exponent = b.op(Binary::Min, &[exponent, most]);
     let scale = b.op(Unary::Exp2, &[exponent]);
-    let ty = b.ty(scale).clone();
-    let [zero, one, infinity] = [0.0, 1.0, f64::INFINITY].map(|number| b.full(number, &ty));
-    let (positive, finite) = (b.op(Compare::Gt, &[largest, zero]), b.op(Compare::Lt, &[scale, infinity]));
+    let (positive, finite) = (b.op(Compare::Gt, &[largest, zero]), b.op(Compare::Lt, &[largest, infinity]));
     let usable = b.op(Logic::And, &[positive, finite]);
-    let least = b.full(if ty.dtype == DType::F32 { LEAST_SCALE_F32 } else { LEAST_SCALE }, &ty);
     let scale = b.op(Binary::Max, &[scale, least]);
     b.select(usable, scale, one)
 }

@@ -73,6 +73,21 @@ fn norms_of_the_smallest_numbers_have_derivatives_in_both_modes() {
 }
 
 #[test]
+fn norms_of_the_largest_numbers_are_those_numbers() {
+    // The logarithm of the largest number rounds to the next whole one.
+    for x in [Tensor::from([-f64::MAX, 0.0]), Tensor::from([0.0, f64::MAX]), Tensor::from([f32::MAX, 0.0])] {
+        let largest = x.abs().max();
+        let (value, slope) = value_and_grad(&x, |x| x.norm());
+        assert_eq!(value.item(), largest.item());
+        assert_eq!(slope.to_vec(), (&x / &largest).floor().to_vec());
+        assert_eq!(jvp(&x, &x.sign(), |x| x.norm()).1.item(), 1.0);
+    }
+    let x = Tensor::from([0.6 * f64::MAX, -0.6 * f64::MAX]);
+    assert!((x.std(0).item() / f64::MAX - 0.6).abs() < 1e-15);
+    assert!((x.norm().item() / f64::MAX - 0.72f64.sqrt()).abs() < 1e-15);
+}
+
+#[test]
 fn infinities_at_the_start_of_running_extremes_and_sums() {
     let (inf, nan) = (f64::INFINITY, f64::NAN);
     let x = |elements: &[f64]| Tensor::from(elements.to_vec());
