@@ -28,13 +28,6 @@ pub(crate) fn degree3(x: f64, c: &[f64; 4]) -> f64 {
     cubic(x, x * x, c, 0)
 }
 
-/// Degree 4.
-#[inline(always)]
-pub(crate) fn degree4(x: f64, c: &[f64; 5]) -> f64 {
-    let x2 = x * x;
-    cubic(x, x2, c, 0) + (x2 * x2) * c[4]
-}
-
 /// Degree 5.
 #[inline(always)]
 pub(crate) fn degree5(x: f64, c: &[f64; 6]) -> f64 {
@@ -112,7 +105,6 @@ mod tests {
         }
         assert_eq!(linear(2.0, 1.0, 3.0), 7.0);
         assert_eq!(degree3(2.0, &odd()), horner(&odd::<4>()));
-        assert_eq!(degree4(2.0, &odd()), horner(&odd::<5>()));
         assert_eq!(degree5(2.0, &odd()), horner(&odd::<6>()));
         assert_eq!(degree6(2.0, &odd()), horner(&odd::<7>()));
         assert_eq!(degree7(2.0, &odd()), horner(&odd::<8>()));

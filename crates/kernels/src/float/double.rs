@@ -94,6 +94,10 @@ impl Float for f64 {
         hyperbolic::tanh_sech2_one(self)
     }
     #[inline(always)]
+    fn gelu_tanh_with_slope(self) -> (f64, f64) {
+        activation::gelu_tanh_with_slope_one(self)
+    }
+    #[inline(always)]
     fn powi(self, n: i32) -> f64 {
         power_by_squaring(self, n)
     }

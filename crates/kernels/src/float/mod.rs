@@ -148,6 +148,8 @@ pub trait Float:
     fn gelu_tanh(self) -> Self;
     /// The derivative of [`gelu_tanh`](Float::gelu_tanh); 1 at infinity, -0 at minus infinity.
     fn gelu_tanh_slope(self) -> Self;
+    /// [`gelu_tanh`](Float::gelu_tanh) and [`gelu_tanh_slope`](Float::gelu_tanh_slope), with the same bits.
+    fn gelu_tanh_with_slope(self) -> (Self, Self);
     /// `x / (1 + e^-x)`; -0 at minus infinity.
     fn silu(self) -> Self;
     /// Error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`.

@@ -89,8 +89,11 @@ impl Float for f32 {
     }
     #[inline(always)]
     fn tanh_sech2(self) -> (f32, f32) {
-        // The one is a quotient of polynomials, the other an exponential: they share nothing but the loop.
-        (exponential::tanh(self), exponential::sech2(self))
+        exponential::tanh_sech2(self)
+    }
+    #[inline(always)]
+    fn gelu_tanh_with_slope(self) -> (f32, f32) {
+        activation::gelu_tanh_with_slope(self)
     }
     #[inline(always)]
     fn powi(self, n: i32) -> f32 {

@@ -1,7 +1,7 @@
 //! `silu`, the two forms of `gelu`, the slope of one, `logaddexp`, `xlogy`.
 
 use super::error_function::{erf_rest, scaled_erfc};
-use super::exponential::{Reduced, exp_one, reduce};
+use super::exponential::{Reduced, reduce};
 use super::logarithm::{ln_one, log1p_pair};
 use super::{clamp, power_of_two, scale, select};
 use crate::double::{Double, fast_two_sum, square, two_product, two_sum};
@@ -14,24 +14,47 @@ const CUBIC: Double = Double { hi: 0.044715, lo: 2.1960211427085595e-18 };
 /// `1 / sqrt(2)` minus the number nearest to it.
 const FRAC_1_SQRT_2_REST: f64 = -4.833646656726457e-17;
 
-/// `x / (1 + e^-w)`, where `low` is small beside `w`; `|x|` may be anything down to 2^-900.
-///
-/// With `e^-|w|`, the quotient is `x / (1 + e)` on the right and `x e / (1 + e)` on the left,
-/// and the power of two in `e` is multiplied last.
-#[inline(always)]
-fn times_sigmoid(x: f64, w: f64, low: f64) -> f64 {
-    let right = w >= 0.0;
-    let low = select(right, -low, low);
-    let Reduced { k, r, t } = reduce(clamp(-w.abs(), -1400.0, 0.0), low);
-    let head = fast_two_sum(1.0, r);
-    let e = fast_two_sum(head.hi, head.lo + t);
-    let factor = power_of_two(select(k < -64.0, -64.0, k));
-    let head = fast_two_sum(1.0, factor * e.hi);
-    let denominator = Double { hi: head.hi, lo: head.lo + factor * e.lo };
-    let left = two_product(x, e.hi);
-    let left = Double { hi: left.hi, lo: left.lo + x * e.lo };
-    let numerator = Double { hi: select(right, x, left.hi), lo: select(right, 0.0, left.lo) };
-    scale(numerator.quotient(denominator), select(right, 0.0, k))
+/// What a quotient by `1 + e^-w` needs: the power of two `k` and the pair `e` of `e^-|w|`, and `1 + e^-|w|`.
+#[derive(Clone, Copy)]
+struct Logistic {
+    right: bool,
+    k: f64,
+    e: Double,
+    denominator: Double,
+}
+
+impl Logistic {
+    /// For the pair `w` and `low`, which is small beside `w`.
+    #[inline(always)]
+    fn new(w: f64, low: f64) -> Self {
+        let right = w >= 0.0;
+        let low = select(right, -low, low);
+        let Reduced { k, r, t } = reduce(clamp(-w.abs(), -1400.0, 0.0), low);
+        let head = fast_two_sum(1.0, r);
+        let e = fast_two_sum(head.hi, head.lo + t);
+        let factor = power_of_two(select(k < -64.0, -64.0, k));
+        let head = fast_two_sum(1.0, factor * e.hi);
+        Logistic { right, k, e, denominator: Double { hi: head.hi, lo: head.lo + factor * e.lo } }
+    }
+
+    /// `x / (1 + e^-w)`; `|x|` may be anything down to 2^-900.
+    ///
+    /// With `e^-|w|`, the quotient is `x / (1 + e)` on the right and `x e / (1 + e)` on the left, and the power of two in `e`
+    /// is multiplied last.
+    #[inline(always)]
+    fn times(self, x: f64) -> f64 {
+        let Logistic { right, k, e, denominator } = self;
+        let left = two_product(x, e.hi);
+        let left = Double { hi: left.hi, lo: left.lo + x * e.lo };
+        let numerator = Double { hi: select(right, x, left.hi), lo: select(right, 0.0, left.lo) };
+        scale(numerator.quotient(denominator), select(right, 0.0, k))
+    }
+
+    /// `1 / (1 + e^w)`, in working precision.
+    #[inline(always)]
+    fn other(self) -> f64 {
+        select(self.right, scale(self.e.hi, self.k), 1.0) / self.denominator.hi
+    }
 }
 
 /// What both ends of an activation are: `x` on the right, zero with the sign of `x` on the left,
@@ -47,7 +70,7 @@ fn with_ends(x: f64, bound: f64, y: f64) -> f64 {
 #[inline(always)]
 pub(crate) fn silu_one(x: f64) -> f64 {
     let inside = clamp(x, -800.0, 800.0);
-    with_ends(x, 800.0, times_sigmoid(inside, inside, 0.0))
+    with_ends(x, 800.0, Logistic::new(inside, 0.0).times(inside))
 }
 
 /// `2 sqrt(2/pi) (x + 0.044715 x^3)`.
@@ -60,27 +83,32 @@ fn gelu_argument(x: f64) -> Double {
     linear.times(factor)
 }
 
-/// `x / (1 + e^-w)` with `w = 2 sqrt(2/pi) (x + 0.044715 x^3)`, which is a pair: its size
-/// magnifies its rounding in the tail.
+/// `x / (1 + e^-w)` with `w = 2 sqrt(2/pi) (x + 0.044715 x^3)`, which is a pair: its size magnifies its rounding in the tail. And
+/// its derivative, `s (1 + x w' t)` with `s = 1 / (1 + e^-w)`, `t = 1 / (1 + e^w)` and
+/// `w' = 2 sqrt(2/pi) (1 + 3 0.044715 x^2)`.
+///
+/// Each alone is this too: what it does not need is not computed.
 #[inline(always)]
-pub(crate) fn gelu_tanh_one(x: f64) -> f64 {
+pub(crate) fn gelu_tanh_with_slope_one(x: f64) -> (f64, f64) {
     let inside = clamp(x, -25.0, 25.0);
     let w = gelu_argument(inside);
-    with_ends(x, 25.0, times_sigmoid(inside, w.hi, w.lo))
+    let logistic = Logistic::new(w.hi, w.lo);
+    let slope = SLOPE.hi * (1.0 + 3.0 * CUBIC.hi * (inside * inside));
+    let y = logistic.times(1.0 + inside * slope * logistic.other());
+    let y = select(x > 25.0, 1.0, y);
+    (with_ends(x, 25.0, logistic.times(inside)), select(x < -25.0, -0.0, y))
 }
 
-/// The derivative of [`gelu_tanh_one`]: `s (1 + x w' t)` with `s = 1 / (1 + e^-w)`, `t = 1 / (1 + e^w)` and
-/// `w' = 2 sqrt(2/pi) (1 + 3 0.044715 x^2)`.
+/// The first of [`gelu_tanh_with_slope_one`].
+#[inline(always)]
+pub(crate) fn gelu_tanh_one(x: f64) -> f64 {
+    gelu_tanh_with_slope_one(x).0
+}
+
+/// The second of [`gelu_tanh_with_slope_one`].
 #[inline(always)]
 pub(crate) fn gelu_tanh_slope_one(x: f64) -> f64 {
-    let inside = clamp(x, -25.0, 25.0);
-    let w = gelu_argument(inside);
-    let e = exp_one(-w.hi.abs());
-    let other = select(w.hi >= 0.0, e, 1.0) / (1.0 + e);
-    let slope = SLOPE.hi * (1.0 + 3.0 * CUBIC.hi * (inside * inside));
-    let y = times_sigmoid(1.0 + inside * slope * other, w.hi, w.lo);
-    let y = select(x > 25.0, 1.0, y);
-    select(x < -25.0, -0.0, y)
+    gelu_tanh_with_slope_one(x).1
 }
 
 /// `x/2 erfc(-x / sqrt 2)`.

@@ -165,17 +165,20 @@ pub enum Twin {
     TanhSech2,
     /// [`Unary::Sin`] and [`Unary::Cos`].
     SinCos,
+    /// [`Unary::GeluTanh`] and its derivative, [`Unary::GeluTanhSlope`].
+    GeluTanh,
 }
 
 impl Twin {
     /// All of them.
-    pub const ALL: [Twin; 2] = [Twin::TanhSech2, Twin::SinCos];
+    pub const ALL: [Twin; 3] = [Twin::TanhSech2, Twin::SinCos, Twin::GeluTanh];
 
     /// The first function, whose result is an instruction's `out`, and the second one, whose result is its `b`.
     pub const fn functions(self) -> [Unary; 2] {
         match self {
             Twin::TanhSech2 => [Unary::Tanh, Unary::Sech2],
             Twin::SinCos => [Unary::Sin, Unary::Cos],
+            Twin::GeluTanh => [Unary::GeluTanh, Unary::GeluTanhSlope],
         }
     }
 }

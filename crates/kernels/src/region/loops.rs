@@ -351,6 +351,11 @@ pub(crate) unsafe fn twin(f: Twin, kind: Kind, x: *const u8, outs: [*mut u8; 2],
                     }
                 }
                 Twin::SinCos => T::sin_cos_slice(x, first, second),
+                Twin::GeluTanh => {
+                    for ((first, second), &x) in first.iter_mut().zip(second).zip(x) {
+                        (*first, *second) = x.gelu_tanh_with_slope();
+                    }
+                }
             }
         }
     }

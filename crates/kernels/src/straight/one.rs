@@ -86,6 +86,7 @@ enum Rare {
     /// Both functions of `a`, with the bits of many: the first is the result, the second goes to `b`.
     TanhSech2,
     SinCos,
+    GeluTanh,
 }
 
 impl Rare {
@@ -95,7 +96,7 @@ impl Rare {
     }
 }
 
-const _: () = assert!((Rare::SinCos as u64) < 1 << (OP - 1) && OP + 3 * PLACE <= u64::BITS);
+const _: () = assert!((Rare::GeluTanh as u64) < 1 << (OP - 1) && OP + 3 * PLACE <= u64::BITS);
 
 /// Code as words; none if there are too many places.
 pub(super) fn pack(parts: &Parts) -> Vec<u64> {
@@ -218,7 +219,11 @@ impl Packer {
                 self.rare(Rare::Call2, a, c, out);
             }
             Op::Twin(twin) if is_of_many(twin, calls, c) => {
-                let both = if twin == Twin::SinCos { Rare::SinCos } else { Rare::TanhSech2 };
+                let both = match twin {
+                    Twin::TanhSech2 => Rare::TanhSech2,
+                    Twin::SinCos => Rare::SinCos,
+                    Twin::GeluTanh => Rare::GeluTanh,
+                };
                 self.rare(both, a, b, out);
             }
             Op::Twin(_) => {
@@ -338,9 +343,13 @@ fn run_words<const FUSED: bool>(words: &[u64], parts: &Parts, calls: &[Function]
                 Rare::Holds | Rare::Fails => last,
                 Rare::Call1 => call1(calls, (b & MASK) as u32, get(a)),
                 Rare::Call2 => call2(calls, (b & MASK) as u32, get(a), last),
-                Rare::TanhSech2 | Rare::SinCos => {
-                    let [first, second] =
-                        twin(if rare == Rare::SinCos { Twin::SinCos } else { Twin::TanhSech2 }, get(a));
+                Rare::TanhSech2 | Rare::SinCos | Rare::GeluTanh => {
+                    let functions = match rare {
+                        Rare::SinCos => Twin::SinCos,
+                        Rare::GeluTanh => Twin::GeluTanh,
+                        _ => Twin::TanhSech2,
+                    };
+                    let [first, second] = twin(functions, get(a));
                     // SAFETY: as in `get`.
                     unsafe { *places.add((b & MASK) as usize) = second };
                     first
@@ -443,6 +452,7 @@ pub(super) fn call1(calls: &[Function], number: u32, x: f64) -> f64 {
 fn twin(functions: Twin, x: f64) -> [f64; 2] {
     match functions {
         Twin::TanhSech2 => Float::tanh_sech2(x).into(),
+        Twin::GeluTanh => Float::gelu_tanh_with_slope(x).into(),
         Twin::SinCos => {
             let (mut sine, mut cosine) = ([0.0], [0.0]);
             f64::sin_cos_slice(&[x], &mut sine, &mut cosine);

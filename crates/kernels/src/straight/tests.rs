@@ -29,7 +29,7 @@ const COMPARES: [Compare; 7] =
     [Compare::Eq, Compare::Ne, Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge, Compare::Unordered];
 
 /// The functions that are called: those of the vector loops, so that one point and many have the same bits.
-const CALLS: [Function; 14] = [
+const CALLS: [Function; 16] = [
     Function::One(Call1(|_, x| Float::exp(x)), 0),
     Function::One(Call1(|_, x| Float::tanh(x)), 0),
     Function::One(Call1(|_, x| Float::sech2(x)), 0),
@@ -44,6 +44,8 @@ const CALLS: [Function; 14] = [
     Function::Many1(Unary::Cos),
     Function::Many2(Binary::Atan2),
     Function::Power(-3),
+    Function::Many1(Unary::GeluTanh),
+    Function::Many1(Unary::GeluTanhSlope),
 ];
 
 /// A random instruction and the number of its function.
@@ -77,6 +79,7 @@ fn random_op(random: &mut Random) -> (Op, u32) {
             (Op::Unary(Unary::Cos), 11),
             (Op::Twin(Twin::TanhSech2), 8),
             (Op::Twin(Twin::SinCos), 10),
+            (Op::Twin(Twin::GeluTanh), 14),
             (Op::Call1, 13),
         ]),
         4 => random.pick(&[(Op::Binary(Binary::Atan2), 6), (Op::Call2, 7), (Op::Binary(Binary::Atan2), 12)]),
@@ -172,6 +175,8 @@ fn define(parts: &Parts, point: &[f64]) -> Option<Vec<f64>> {
             Function::Many1(Unary::Sech2) => Float::sech2(x),
             Function::Many1(Unary::Sin) => Float::sin(x),
             Function::Many1(Unary::Cos) => Float::cos(x),
+            Function::Many1(Unary::GeluTanh) => Float::gelu_tanh(x),
+            Function::Many1(Unary::GeluTanhSlope) => Float::gelu_tanh_slope(x),
             Function::Many2(Binary::Atan2) => Float::atan2(x, y),
             Function::Power(-3) => 1.0 / (x * x * x),
             other => unreachable!("{other:?} is not among the functions"),

@@ -96,7 +96,6 @@ def wide_constants():
     half = mpf("0.5001")
     polynomial("EXP2", lambda f: mpf(2) ** f, 1, -half, half, 6)
     polynomial("EXP2_M1", lambda f: expm1(f * log(2)) / f, log(2), -half, half, 6)
-    rational_tanh(4, 5, mpf("9.1"))
     polynomial("LN", lambda f: (log1p(f) - f) / f**2, -0.5, sqrt(mpf("0.5")) - 1, sqrt(mpf(2)) - 1, 9)
     polynomial("LOG1P", lambda e: log1p(e) / e, 1, 0, 1, 10)
     atanh2 = lambda s: log((1 + s) / (1 - s)) / s
@@ -116,39 +115,6 @@ def wide_constants():
         return exp(x * x) * erfc(x)
 
     polynomial("ERFC", scaled_erfc, scaled_erfc(0), -1, mpf("7.2") / mpf("13.2"), 11)
-
-
-def rational_tanh(degree, divisor_degree, end):
-    """Prints `tanh(x) / x` in `x^2` as a quotient of polynomials, with a small relative error.
-
-    Least squares of `p - f q`, weighted with the last `q` (Sanathanan and Koerner, 1963) and
-    with the last errors, so that the largest one falls.
-    """
-    count = 80
-    points = [end**2 * (1 - cos(pi * (2 * i + 1) / (2 * count))) / 2 for i in range(count)]
-    values = [tanh(sqrt(z)) / sqrt(z) for z in points]
-    weights, divisors = [1 / v for v in values], [mpf(1)] * count
-    for _ in range(25):
-        system, right = mp.matrix(count, degree + 1 + divisor_degree), mp.matrix(count, 1)
-        for i, z in enumerate(points):
-            factor, u = weights[i] / divisors[i], z / end**2
-            for j in range(degree + 1):
-                system[i, j] = factor * u**j
-            for j in range(divisor_degree):
-                system[i, degree + 1 + j] = -factor * values[i] * u ** (j + 1)
-            right[i] = factor * values[i]
-        c = mp.lu_solve(system, right)
-        above = [c[j] / end ** (2 * j) for j in range(degree + 1)]
-        below = [mpf(1)] + [c[degree + 1 + j] / end ** (2 * j + 2) for j in range(divisor_degree)]
-        divisors = [polyval(below[::-1], z) for z in points]
-        errors = [abs(polyval(above[::-1], z) / d / v - 1) for z, d, v in zip(points, divisors, values)]
-        weights = [w * sqrt(e / max(errors) + mpf("0.05")) for w, e in zip(weights, errors)]
-    above, below = [float(v) for v in above], [float(v) for v in below]
-    quotient = lambda x: polyval(list(map(mpf, above[::-1])), x**2) / polyval(list(map(mpf, below[::-1])), x**2)
-    error = max(abs(quotient(x) * x / tanh(x) - 1) for x in linspace(end / 1000, end, 1000))
-    print(f"// TANH up to {nstr(end, 3)}, relative error {nstr(error, 2)}")
-    for name, coefficients in (("TANH_ABOVE", above), ("TANH_BELOW", below)):
-        print(f"const {name}: [f64; {len(coefficients)}] = {coefficients!r};")
 
 
 def log_spaced(low, high, count):

@@ -144,6 +144,7 @@ fn twin(list: &List, node: Node) -> Option<(Twin, [Node; 2])> {
         let functions = match twin {
             Twin::TanhSech2 => [Unary::Tanh, Unary::Sech2],
             Twin::SinCos => [Unary::Sin, Unary::Cos],
+            Twin::GeluTanh => [Unary::GeluTanh, Unary::GeluTanhSlope],
         };
         let own = functions.iter().position(|&function| function == op)?;
         let other = list.find(Func::Unary(functions[1 - own]), scalar.kind, scalar.args[0])?;

@@ -23,27 +23,30 @@ pub(crate) fn silu(x: f32) -> f32 {
 /// `2 sqrt(2/pi)`.
 const SCALE: f64 = 1.5957691216057308;
 
-/// `x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3))`; zero as `f32` from -10 down.
+/// `x sigmoid(w)` with `w = 2 sqrt(2/pi) (x + 0.044715 x^3)`, zero as `f32` from -10 down, and its derivative
+/// `s + x w' s (1 - s)` with `s = sigmoid(w)`, zero from -11 down.
+///
+/// Each alone is this too: what it does not need is not computed.
 #[inline(always)]
-pub(crate) fn gelu_tanh(x: f32) -> f32 {
-    let x = at_least(x, -20.0);
-    // From 20 on the exponential is too small to matter.
-    let a = f64::from(at_most(x, 20.0));
-    let w = SCALE * a * (1.0 + 0.044715 * (a * a));
-    (f64::from(x) / (1.0 + exp_inside(-w))) as f32
-}
-
-/// The derivative of [`gelu_tanh`]; zero as `f32` from -11 down.
-#[inline(always)]
-pub(crate) fn gelu_tanh_slope(x: f32) -> f32 {
-    // From 20 on the exponentials are too small to matter.
-    let a = between(x, -12.0, 20.0);
+pub(crate) fn gelu_tanh_with_slope(x: f32) -> (f32, f32) {
+    // Beyond 20 the exponentials are too small to matter, or too large.
+    let a = between(x, -20.0, 20.0);
     let square = a * a;
     let e = exp_inside(-(SCALE * a * (1.0 + 0.044715 * square)));
     // 1 / (1 + e^w) is e / (1 + e).
     let s = 1.0 / (1.0 + e);
     let slope = SCALE * (1.0 + 3.0 * 0.044715 * square);
-    (s + a * slope * (s * (e * s))) as f32
+    ((f64::from(at_least(x, -20.0)) * s) as f32, (s + a * slope * (s * (e * s))) as f32)
+}
+
+#[inline(always)]
+pub(crate) fn gelu_tanh(x: f32) -> f32 {
+    gelu_tanh_with_slope(x).0
+}
+
+#[inline(always)]
+pub(crate) fn gelu_tanh_slope(x: f32) -> f32 {
+    gelu_tanh_with_slope(x).1
 }
 
 /// `x/2 erfc(-x / sqrt 2)`; zero as `f32` from -14.5 down.

@@ -4,9 +4,9 @@
 //! leave their range while `k` has eight bits, so the rounding of `t` does not count, and `2^k`
 //! is always a normal number: it is multiplied by adding `k` to the exponent's bits.
 
-use super::{at_least, at_most, between};
+use super::{at_most, between};
 use crate::math::SHIFT;
-use crate::polynomial::{degree4, degree5, degree6};
+use crate::polynomial::degree6;
 use std::f64::consts::{LN_2, LOG2_E};
 
 /// `2^f` on `|f| <= 0.5001`, error 2.0e-9.
@@ -29,19 +29,6 @@ const EXP2_M1: [f64; 7] = [
     0.001333350234150156,
     0.00015461467905285986,
     1.529734162283227e-05,
-];
-
-/// `tanh(x) / x` in `x^2` for `x` up to 9.1 as a quotient, relative error 1.1e-9.
-const TANH_ABOVE: [f64; 5] =
-    [0.9999999989008284, 0.13781370886695463, 0.0040034207667837595, 3.147847848082544e-05, 5.0374250846530013e-08];
-/// What divides it.
-const TANH_BELOW: [f64; 6] = [
-    1.0,
-    0.4711470317327218,
-    0.02771911480194804,
-    0.0004198209270918829,
-    1.6089175120037633e-06,
-    7.296428806605252e-10,
 ];
 
 /// `k + SHIFT` and `f` with `t = k + f`.
@@ -113,18 +100,26 @@ pub(crate) fn cosh(x: f32) -> f32 {
     (0.5 * (e + 1.0 / e)) as f32
 }
 
-/// A quotient of polynomials; from 9.1 on it rounds to one.
+/// `tanh` and its derivative, from `e = e^-2|x|`: `(1 - e) / (1 + e)` with the sign of `x`, and `4 e / (1 + e)^2`.
+///
+/// Each alone is this too: what it does not need is not computed.
 #[inline(always)]
-pub(crate) fn tanh(x: f32) -> f32 {
-    let x = f64::from(at_least(at_most(x, 9.1), -9.1));
-    let z = x * x;
-    (x * degree4(z, &TANH_ABOVE) / degree5(z, &TANH_BELOW)) as f32
+pub(crate) fn tanh_sech2(x: f32) -> (f32, f32) {
+    let (shifted, f) = fraction(f64::from(-2.0 * at_most(x.abs(), 60.0)) * LOG2_E);
+    let power = raise(1.0, shifted);
+    let rest = (power * f) * degree6(f, &EXP2_M1);
+    // Where the exponential is nearly one, what it lacks is the polynomial's.
+    let (e, less) = (power + rest, (1.0 - power) - rest);
+    let part = 1.0 / (1.0 + e);
+    (((less * part) as f32).copysign(x), (4.0 * e * (part * part)) as f32)
 }
 
-/// `4 e / (1 + e)^2` with `e = e^-2|x|`.
+#[inline(always)]
+pub(crate) fn tanh(x: f32) -> f32 {
+    tanh_sech2(x).0
+}
+
 #[inline(always)]
 pub(crate) fn sech2(x: f32) -> f32 {
-    let e = exp_inside(f64::from(-2.0 * at_most(x.abs(), 60.0)));
-    let total = 1.0 + e;
-    (4.0 * e / (total * total)) as f32
+    tanh_sech2(x).1
 }
