@@ -215,8 +215,8 @@ pub use tape::{Cond, TapeSize, Var, lift, release_memory};
 pub use taylor::Taylor;
 #[cfg(feature = "arrays")]
 pub use tensor::{
-    Amount, Axes, AxisIndex, ConvOptions, Dim, Dims, Interpolation, IntoOperand, IntoUpdate, Key, Padding, Part, Parts,
-    Place, Pool, Quantiles, Ranges, SliceMut, Tensor, span, step,
+    Amount, Axes, AxisIndex, Bound, ConvOptions, Dim, Dims, Interpolation, IntoOperand, IntoUpdate, Key, Padding, Part,
+    Parts, Place, Pool, Quantiles, Ranges, SliceMut, Tensor, span, step,
 };
 #[cfg(feature = "arrays")]
 pub use transform::Linearized;

@@ -1,13 +1,12 @@
 //! Sampled functions: their integrals by the trapezoidal rule, and values between the samples.
 
 use super::{check_type, scaled};
-use crate::array::DType;
 use crate::error::{Error, Misfit, misfit};
 use crate::ops::{Binary, Compare};
-use crate::primitives::{Broadcast, Gather, OutOfBounds, Slice, check_float};
+use crate::primitives::{Broadcast, Slice, check_float};
 use crate::program::{Builder, Value};
 use crate::tensor::compose::{axis_of, compose, or_raise};
-use crate::tensor::{Dim, Tensor};
+use crate::tensor::{Bound, Dim, Tensor, at, places};
 
 or_raise! {
     trait TryInterpolate: "sampled functions";
@@ -131,7 +130,7 @@ fn neighbours(b: &mut Builder, x: Value, axis: usize) -> (Value, Value) {
 /// See [`Tensor::interp`]; there is at least one node.
 fn interpolated(b: &mut Builder, args: &[Value], count: usize) -> Result<Value, Misfit> {
     let [x, nodes, values] = [args[0], args[1], args[2]];
-    let passed = passed(b, x, nodes, count)?;
+    let passed = places(b, nodes, x, Bound::Upper)?;
     let whole = b.ty(passed).clone();
     let (first, last, one) = (b.full(0.0, &whole), b.full((count - 1) as f64, &whole), b.full(1.0, &whole));
     // The interval between the last node that is not above x and the next one is never empty. Outside there is none, and
@@ -160,25 +159,4 @@ fn everywhere(b: &mut Builder, vector: Value, place: usize, shape: &[usize]) -> 
     let element = b.op(Slice::along(&length, 0, place, place + 1), &[vector]);
     let element = b.reshape(element, &[]);
     b.broadcast_scalar(element, shape)
-}
-
-/// How many nodes are not above each x; none for NaN.
-fn passed(b: &mut Builder, x: Value, nodes: Value, count: usize) -> Result<Value, Misfit> {
-    let mut shape = b.shape(x).to_vec();
-    let axis = shape.len();
-    shape.push(count);
-    crate::tensor::compose::check_count(&shape)?;
-    let x = b.spread(x, &shape, &[axis]);
-    let nodes = b.op(Broadcast::new(&shape, &[axis]), &[nodes]);
-    let reached = b.op(Compare::Le, &[nodes, x]);
-    let reached = b.convert(reached, DType::I64);
-    Ok(b.sum(reached, &[axis]))
-}
-
-/// The elements of a vector at these places, which exist.
-fn at(b: &mut Builder, vector: Value, places: Value) -> Value {
-    let mut shape = b.shape(places).to_vec();
-    shape.push(1);
-    let places = b.reshape(places, &shape);
-    b.op(Gather::new(&[0], OutOfBounds::Error), &[vector, places])
 }

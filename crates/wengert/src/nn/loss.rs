@@ -1,6 +1,6 @@
 //! Losses: how far a prediction is from its target.
 
-use super::softmax::log_softmax;
+use super::softmax::{log_softmax, shifted_and_log};
 use super::{check_type, scaled};
 use crate::array::{DType, Type};
 use crate::error::{Error, Misfit, misfit};
@@ -84,12 +84,18 @@ impl TryLoss for Tensor {
             check_float(&ty)?;
             let axis = axis_of(-1, ty.rank())?;
             check_type("second operand, the labels,", &Type::new(DType::I64, &ty.shape[..axis]), b.ty(args[1]))?;
-            let logs = log_softmax(b, args[0], axis);
             let mut indices = ty.shape;
-            indices[axis] = 1;
+            let length = std::mem::replace(&mut indices[axis], 1);
             let indices = b.reshape(args[1], &indices);
             let gather = Gather { batch: axis, axes: vec![axis], mode: OutOfBounds::Error };
-            let picked = b.op(gather, &[logs, indices]);
+            if length == 0 {
+                let picked = b.op(gather, &[args[0], indices]);
+                return Ok(b.neg(picked));
+            }
+            // The class is picked first: the logarithm's cotangent is then one number a row, and no array of zeros but for one.
+            let (shifted, log) = shifted_and_log(b, args[0], axis);
+            let picked = b.op(gather, &[shifted, indices]);
+            let picked = b.sub(picked, log);
             Ok(b.neg(picked))
         })
     }

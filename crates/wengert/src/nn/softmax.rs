@@ -134,9 +134,14 @@ pub(super) fn log_softmax(b: &mut Builder, x: Value, axis: usize) -> Value {
     if b.shape(x)[axis] == 0 {
         return x;
     }
+    let (shifted, log) = shifted_and_log(b, x, axis);
+    minus(b, shifted, log, &[axis])
+}
+
+/// `x` less its largest element along an axis, and the logarithm of the sum of its powers.
+pub(super) fn shifted_and_log(b: &mut Builder, x: Value, axis: usize) -> (Value, Value) {
     let shifted = shifted(b, x, axis);
     let powers = b.op(Unary::Exp, &[shifted]);
     let sum = b.sum(powers, &[axis]);
-    let log = b.op(Unary::Ln, &[sum]);
-    minus(b, shifted, log, &[axis])
+    (shifted, b.op(Unary::Ln, &[sum]))
 }

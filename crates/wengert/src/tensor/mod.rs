@@ -22,6 +22,7 @@ mod quantile;
 mod random;
 pub(crate) mod reduce;
 mod running;
+mod search;
 mod segment;
 mod shape;
 mod slice;
@@ -52,6 +53,7 @@ pub(crate) mod twins {
     pub use super::quantile::TryQuantile;
     pub use super::reduce::{TryArgReduce, TryReduce};
     pub use super::running::TryRunning;
+    pub use super::search::TrySearch;
     pub use super::segment::TrySegment;
     pub use super::shape::TryShape;
     pub use super::slice::TrySlice;
@@ -65,6 +67,8 @@ pub use operand::IntoOperand;
 pub use pad::{Amount, Padding};
 pub use quantile::{Interpolation, Quantiles};
 pub use random::Key;
+pub use search::Bound;
+pub(crate) use search::{at, places};
 pub use slice::{AxisIndex, Place, Ranges, span, step};
 pub use update::{IntoUpdate, Part, SliceMut};
 pub use window::{ConvOptions, Pool};
@@ -89,7 +93,7 @@ pub use window::{ConvOptions, Pool};
 /// | write | [`slice_mut`](Tensor::slice_mut) [`scatter_add`](Tensor::scatter_add) [`scatter_set`](Tensor::scatter_set) [`dynamic_update_slice`](Tensor::dynamic_update_slice) |
 /// | add up | [`sum`](Tensor::sum) [`mean`](Tensor::mean) [`var`](Tensor::var) [`std`](Tensor::std) [`prod`](Tensor::prod) [`max`](Tensor::max) [`min`](Tensor::min) [`logsumexp`](Tensor::logsumexp) [`norm`](Tensor::norm), of all elements; `sum_over` along axes, `sum_keep` with axes of length 1 left |
 /// | run along | [`cumsum`](Tensor::cumsum) [`cumprod`](Tensor::cumprod) [`cummax`](Tensor::cummax) [`cumlogsumexp`](Tensor::cumlogsumexp) |
-/// | order | [`sort`](Tensor::sort) [`argsort`](Tensor::argsort) [`top_k`](Tensor::top_k) [`median`](Tensor::median) [`argmax`](Tensor::argmax) [`argmin`](Tensor::argmin) |
+/// | order | [`sort`](Tensor::sort) [`argsort`](Tensor::argsort) [`top_k`](Tensor::top_k) [`median`](Tensor::median) [`search_sorted`](Tensor::search_sorted) [`argmax`](Tensor::argmax) [`argmin`](Tensor::argmin) |
 /// | compare and choose | [`lt`](Tensor::lt) [`le`](Tensor::le) [`gt`](Tensor::gt) [`ge`](Tensor::ge) [`eq`](Tensor::eq) [`ne`](Tensor::ne) [`where_`](Tensor::where_) [`clamp`](Tensor::clamp) [`maximum`](Tensor::maximum) [`minimum`](Tensor::minimum) |
 /// | multiply | [`matmul`](Tensor::matmul) [`dot`](Tensor::dot) [`outer`](Tensor::outer) [`tensordot`](Tensor::tensordot) [`einsum`](Tensor::einsum) |
 /// | elementwise | [`exp`](Tensor::exp) [`ln`](Tensor::ln) [`sqrt`](Tensor::sqrt) [`sin`](Tensor::sin) [`tanh`](Tensor::tanh) [`sigmoid`](Tensor::sigmoid) [`relu`](Tensor::relu) [`powf`](Tensor::powf), and the other functions of [`ops`](crate::ops) |

@@ -16,7 +16,7 @@ use wengert::signal::{
     periodogram, rfft, rfft2, rfftn,
 };
 use wengert::sparsity::Pattern;
-use wengert::{Compile, ConvOptions, Interpolation, Pool, sparse};
+use wengert::{Bound, Compile, ConvOptions, Interpolation, Pool, sparse};
 
 use crate::support::caught::caught;
 
@@ -275,6 +275,7 @@ fn methods_of_tensors() {
     t.row("argsort_descending", &own, || x.argsort_descending(2));
     t.row("top_k", &own, || x.top_k(5, 1));
     t.row("median", &own, || x.median(2));
+    t.row("search_sorted", &["f64[2,3]", "f64[4,5]"], || x.search_sorted(&y, Bound::Lower));
     t.row("quantile", &own, || x.quantile(0.5, 2));
     t.row("quantile_by", &own, || x.quantile_by(0.5, 2, Interpolation::Linear));
     // By index.

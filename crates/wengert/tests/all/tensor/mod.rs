@@ -7,5 +7,6 @@ mod index;
 mod linalg;
 mod ndarray;
 mod reduce;
+mod search;
 mod shape;
 mod sizes;
