@@ -33,6 +33,9 @@ pub trait Leaf: Clone + Debug + Drive + 'static {
 
 /// The part of [`Leaf`] that is ours: one method per driver.
 pub trait Drive: Sized {
+    /// What messages call several of them.
+    const MANY: &'static str;
+
     /// The same numbers, through which no derivative flows.
     #[must_use]
     #[track_caller]

@@ -263,7 +263,7 @@ pub(crate) fn hold<S: Scalar>(scope: Scope, outputs: &[Var]) -> (Vec<S>, Lifted)
 #[track_caller]
 pub(crate) fn pull<S: Scalar>(lifted: &Lifted, cotangents: &[S]) -> Vec<S> {
     let outputs = lifted.closed.program.outputs().len();
-    crate::tree::check_size("pull", "cotangent", outputs, cotangents.len());
+    crate::tree::check_size::<S>("pull", "cotangent", outputs, cotangents.len());
     compute(lifted, cotangents, &Task::Vjp)
 }
 

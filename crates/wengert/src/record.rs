@@ -291,7 +291,7 @@ where
         let mut result = None;
         let take = &mut |path: &Path<O>, numbers: &mut Numbers<'_, X::Leaf>| result = Some(take(path, numbers));
         if let Err(outputs) = self.ask(line, &leaves(x), direction, task, take)? {
-            check_size("vjp", "cotangent", outputs, direction.len());
+            check_size::<X::Leaf>("vjp", "cotangent", outputs, direction.len());
         }
         Ok(result.expect("one path is taken at each point"))
     }

@@ -124,10 +124,11 @@ pub(crate) fn leaves<T: Tree + ?Sized>(tree: &T) -> Vec<T::Leaf> {
     leaves
 }
 
-/// Panics if a direction does not have the leaves of the point.
+/// Panics if a direction does not have as many leaves as the point, which are of type `L`.
 #[track_caller]
-pub(crate) fn check_size(driver: &str, what: &str, wanted: usize, got: usize) {
-    assert!(wanted == got, "`{driver}`: the {what} has {got} numbers where {wanted} are needed");
+pub(crate) fn check_size<L: Leaf>(driver: &str, what: &str, wanted: usize, got: usize) {
+    let leaves = L::MANY;
+    assert!(wanted == got, "`{driver}`: the {what} has {got} {leaves} where {wanted} are needed");
 }
 
 macro_rules! leaf {

@@ -206,6 +206,9 @@ impl<R: Real> Complex<R> {
 
     /// `z^p = |z|^p e^(i p arg z)` for a real number p, cut along the negative real axis; of a small integer as
     /// [`Complex::powi`]. Of 0 it is 0 if p > 0, with derivative 0.
+    ///
+    /// The derivative is formed from the power: where that leaves the range of the type, or is subnormal, the derivative is not to be
+    /// relied on, though `p z^(p-1)` may be in range.
     #[track_caller]
     #[must_use]
     pub fn powf(self, p: f64) -> Self {
@@ -217,7 +220,7 @@ impl<R: Real> Complex<R> {
     }
 
     /// `z^w = e^(w ln z)`, cut in z along the negative real axis. Of z = 0 it is 0 if the real part of w is positive, and 1 if w
-    /// is 0, both with derivative 0.
+    /// is 0, both with derivative 0. In the derivative as [`Complex::powf`].
     #[track_caller]
     #[must_use]
     pub fn powc(self, w: Self) -> Self {

@@ -65,7 +65,14 @@ impl Run for Tensor {
         C: Carry<Active = Tensor>,
     {
         let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(0);
-        let steps = Tensor::from_array(Array::new(&[length], range.collect::<Vec<i64>>()));
+        let mut numbers = Vec::new();
+        if numbers.try_reserve_exact(length).is_err() {
+            let why =
+                format!("there is no memory for the numbers of {length} steps; `while_loop` counts them in its carry");
+            return Err(error("fori", ErrorKind::Unavailable, why, line).of_memory());
+        }
+        numbers.extend::<Range<i64>>(range);
+        let steps = Tensor::from_array(Array::new(&[length], numbers));
         let start = own_leaves(&init);
         let level = ArrayLevel::open("fori", Reading::Step);
         let carry = inputs(&level, &start);

@@ -116,7 +116,7 @@ impl<F> Grad<F> {
     }
 
     /// The same in this many bytes at most: what there is no room for is computed again, as little as there has to be. The
-    /// numbers are the same to the bit.
+    /// numbers are the same to the bit, but for the sign of a zero in a gradient over numbers.
     ///
     /// Over tensors the bytes are the peak of the plan that computes value and gradient: values between steps, scratch, and
     /// results, but neither the point nor what the function captured, as with [`Compile::memory`](crate::Compile::memory). Only

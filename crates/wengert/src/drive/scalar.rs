@@ -137,6 +137,8 @@ enum Kept<S> {
 macro_rules! drive {
     ($scalar:ty) => {
         impl Drive for $scalar {
+            const MANY: &'static str = "numbers";
+
             fn severed(self) -> Self {
                 Real::unary(self, Unary::Detach)
             }
@@ -207,7 +209,7 @@ macro_rules! drive {
             fn pull<T: Tree<Leaf = Self>>(x: &T, held: &Held<Self>, cotangent: &[Self]) -> T::Grad {
                 let results = match &held.0 {
                     Kept::Tape(trace, values, line) => {
-                        check_size("pull", "cotangent", trace.outputs.len(), cotangent.len());
+                        check_size::<Self>("pull", "cotangent", trace.outputs.len(), cotangent.len());
                         <Self as Sealed>::resume(trace, *line, values, cotangent, &Task::Vjp)
                     }
                     #[cfg(feature = "arrays")]

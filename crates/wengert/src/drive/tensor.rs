@@ -229,6 +229,8 @@ impl Leaf for Tensor {
 }
 
 impl Drive for Tensor {
+    const MANY: &'static str = "tensors";
+
     fn severed(self) -> Self {
         self.detach()
     }
@@ -284,7 +286,7 @@ impl Drive for Tensor {
     }
 
     fn pull<T: Tree<Leaf = Self>>(x: &T, held: &Pulled, cotangent: &[Self]) -> T::Grad {
-        check_size("pull", "cotangent", held.outputs.len(), cotangent.len());
+        check_size::<Self>("pull", "cotangent", held.outputs.len(), cotangent.len());
         check_types("pull", "cotangent", &held.outputs, cotangent, Location::caller()).or_raise();
         tree(x, derived::pull("pull", held, cotangent).or_raise())
     }

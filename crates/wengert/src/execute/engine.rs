@@ -313,7 +313,7 @@ fn run_step(
                 Slice::I64(&[index, ..]) => Choice::place(index, plans.len()),
                 _ => unreachable!("a truth value or an index chooses"),
             };
-            let place = place.map_err(|Misfit(why)| Error::new(ErrorKind::Run, "cond", why).at(step.line()))?;
+            let place = place.map_err(|Misfit(why)| Error::new(ErrorKind::Run, "switch", why).at(step.line()))?;
             run(&plans[place], PlanInputs::Slices(&reads[1..]), &mut writes, scratch, pool, None)
         }
         StepWork::Scan(plan) => control::scan(plan, &reads, &mut writes, scratch, pool),

@@ -174,7 +174,7 @@ where
         );
         if let Some(refused) = refused {
             let (outputs, given) = or_panic(refused);
-            check_size("vjp", "cotangent", outputs, given);
+            check_size::<f64>("vjp", "cotangent", outputs, given);
         }
     }
 }

@@ -102,7 +102,7 @@ pub(crate) fn is_alike<A: Tree + ?Sized, B: Tree + ?Sized>() -> bool {
 /// else it holds does not count.
 #[track_caller]
 pub(crate) fn check_direction<T: Tree + ?Sized, V: Tree + ?Sized>(driver: &str, what: &str, point: &T, direction: &V) {
-    check_size(driver, what, point.size(), direction.size());
+    check_size::<T::Leaf>(driver, what, point.size(), direction.size());
     if is_one_type::<T, V>() && Structure::of(point).has_other_places(&Structure::of(direction)) {
         let [wanted, got] = [Paths::of(point), Paths::of(direction)];
         match wanted.iter().zip(got.iter()).find(|(wanted, got)| wanted != got) {

@@ -93,6 +93,14 @@ fn mistakes_with_numbers_name_the_remedy() {
         ("a direction of another size", &["`jvp`", "tangent has 1 numbers where 2"], &|| {
             jvp([1.0, 2.0], [1.0], |[x, y]| x * y);
         }),
+        ("a direction of more tensors", &["`jvp`", "tangent has 2 tensors where 1"], &|| {
+            let x = Tensor::from([1.0, 2.0]);
+            jvp(&x, (&x, &x), |x| x.square());
+        }),
+        ("a cotangent of fewer tensors", &["`pull`", "cotangent has 1 tensors where 2"], &|| {
+            let x = Tensor::from([1.0, 2.0]);
+            vjp(&x, |x| (x.square(), x.sin())).1.pull(&x);
+        }),
         ("a derivative beyond the series", &["2 coefficients", "order 2"], &|| {
             Taylor::<2, f64>::variable(1.0).derivative(2);
         }),

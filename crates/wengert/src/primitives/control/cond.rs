@@ -8,15 +8,14 @@ use super::{
     pulled_program, run, tangent_program,
 };
 use crate::array::{Array, DType, Type};
-use crate::error::{Error, Misfit, misfit};
+use crate::error::{Error, ErrorKind, Misfit, misfit};
 use crate::ops::Unary;
 #[cfg(feature = "text")]
 use crate::primitives::parse::Fields;
 use crate::primitives::sample::numbers;
 use crate::primitives::{
-    Attributes, Batched, Compare, Cotangent, Family, Form, Gather, Iota, Literal, Logic, MaskedCotangents, Op, Operand,
-    OperandSet, OutOfBounds, Primitive, Reduce, Reducer, Reshape, RunInside, Sample, Source, Split, Wiring,
-    WithTangents,
+    Attributes, Batched, Compare, Cotangent, Ensure, Family, Form, Literal, Logic, MaskedCotangents, Op, Operand,
+    OperandSet, Primitive, Reduce, Reducer, RunInside, Sample, Source, Split, Wiring, WithTangents,
 };
 use crate::program::{Builder, Program, Value, dce, inline};
 use crate::transform::partial::{divide, split_inside, unknown_outputs};
@@ -111,6 +110,14 @@ impl Cond {
         Cond { branches: branches.into_iter().map(Arc::new).collect(), by: self.by }
     }
 
+    /// The function of the user's that it is.
+    fn called(&self) -> &'static str {
+        match self.by {
+            Choice::Truth | Choice::Joint => "cond",
+            Choice::Index => "switch",
+        }
+    }
+
     /// Whether what runs in a lane that does not count could fail there.
     fn can_fail(&self) -> bool {
         self.by == Choice::Index || self.branches.iter().any(|branch| can_fail(branch))
@@ -127,8 +134,13 @@ impl Choice {
     pub(crate) fn place(index: i64, branches: usize) -> Result<usize, Misfit> {
         match usize::try_from(index) {
             Ok(place) if place < branches => Ok(place),
-            _ => misfit!("the index {index} is out of range: there are branches 0 to {}", branches - 1),
+            _ => Err(Misfit(Choice::refused(&index.to_string(), branches))),
         }
+    }
+
+    /// What is said of an index without a branch.
+    fn refused(index: &str, branches: usize) -> String {
+        format!("the index {index} is out of range: there are branches 0 to {}", branches - 1)
     }
 }
 
@@ -169,6 +181,9 @@ impl Primitive for Cond {
     }
     fn eval_by(&self, args: &[&Array], run: &mut RunInside<'_>) -> Option<Result<Vec<Array>, Misfit>> {
         Some(self.steps(args, run))
+    }
+    fn failure(&self, why: Misfit, args: &[&Type]) -> Error {
+        Error::new(ErrorKind::Run, self.called(), why.0).of(args.iter().copied())
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Planned
@@ -399,10 +414,15 @@ impl Cond {
             None => choice,
         };
         let branches = self.branches.len();
-        let places = b.op(Iota { length: branches }, &[]);
         let length = b.shape(index)[0];
-        let index = b.op(Reshape::new(&[length, 1]), &[index]);
-        let index = b.op(Gather::new(&[0], OutOfBounds::Error), &[places, index]);
+        let [first, end] = [0, branches].map(|k| {
+            let k = b.op(Literal::I64(k as i64), &[]);
+            b.repeat_in_front(k, length)
+        });
+        let [above, below] = [(Compare::Ge, first), (Compare::Lt, end)].map(|(op, bound)| b.op(op, &[index, bound]));
+        let exists = b.op(Logic::And, &[above, below]);
+        let refused = Ensure::new(self.called(), &Choice::refused("{}", branches));
+        let index = b.op(refused, &[index, exists, index]);
         let lanes = |k: usize, b: &mut Builder| {
             let k = b.op(Literal::I64(k as i64), &[]);
             let k = b.repeat_in_front(k, length);

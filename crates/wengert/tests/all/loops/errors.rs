@@ -88,6 +88,16 @@ fn arrays_that_have_no_rows_in_common_are_shown() {
 }
 
 #[test]
+fn steps_that_memory_has_no_numbers_for_are_refused() {
+    for end in [1 << 60, i64::MAX] {
+        says(
+            &said(|| Ok(fori(0..end, one(), |_, c| c * 0.5))),
+            &["fori", "no memory for the numbers of", "while_loop"],
+        );
+    }
+}
+
+#[test]
 fn a_condition_has_to_be_one_truth_value() {
     let asked = |condition: fn(Tensor) -> Tensor| While::new().try_run(x(), condition, |c| c * 2.0);
     refused(asked(|c| c.lt(3.0)), Misfit, &["while_loop", "bool[3]", "`all` or `any`"]);
@@ -106,7 +116,7 @@ fn branches_that_differ_are_shown_inside_a_loop() {
 #[test]
 fn an_index_outside_of_the_branches_is_an_error_where_it_counts() {
     let chosen = |k: &Tensor, x: &Tensor| try_switch(k, x, &[&|x| x.sin(), &|x| x * 2.0]);
-    let parts = ["branches 0 to 1", "out of range"];
+    let parts = ["`switch`", "branches 0 to 1", "out of range"];
     for k in [-1, 2, i64::MAX] {
         refused(chosen(&Tensor::from(k), &one()), Run, &parts);
         let recorded = || Ok(grad(one(), |x| chosen(&Tensor::from(k), &x).unwrap()));
@@ -116,7 +126,7 @@ fn an_index_outside_of_the_branches_is_an_error_where_it_counts() {
     }
     let indices = Tensor::from([0, 1, 2]);
     let each = || Ok(vmap((&indices, x()), |(k, x)| chosen(&k, &x).unwrap()));
-    says(&said(each), &["index 2 is out of range"]);
+    says(&said(each), &["`switch` at", "index 2 is out of range: there are branches 0 to 1 (example [2])"]);
     // An example that does not come here may have any index.
     let guarded = |k: Tensor, x: Tensor| cond(&k.lt(2), (&k, &x), |(k, x)| chosen(&k, &x).unwrap(), |(_, x)| x * 5.0);
     let loss = |x: &Tensor| vmap((&indices, x), |(k, x)| guarded(k, x)).sum();
