@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::{NAME, Ode, Slope};
+use super::{Linear, NAME, Ode, Slope};
 use crate::array::Type;
 use crate::control::Scan;
 use crate::error::{Error, Line};
@@ -20,6 +20,8 @@ struct Pullback<'a> {
     function: &'a Function,
     /// Gives the slope, then the cotangents of the state and of the real captures.
     pulled: &'a Program,
+    /// The tangent of the slope, if there is one.
+    tangent: Option<Program>,
     captures: &'a [Tensor],
     /// How many leaves a state has.
     leaves: usize,
@@ -50,7 +52,15 @@ pub(super) fn pullback(
         let (known, given) = operands.split_at(inputs.len() + function.closed.captures.len());
         let (states, cts) = given.split_at(leaves);
         let (inputs, captures) = known.split_at(inputs.len());
-        let pullback = Pullback { ode, function, pulled: &pulled, captures, leaves, times: &inputs[0] };
+        let pullback = Pullback {
+            ode,
+            function,
+            pulled: &pulled,
+            tangent: ode.tangent(function, leaves),
+            captures,
+            leaves,
+            times: &inputs[0],
+        };
         pullback.run(states, cts)
     })
 }
@@ -82,6 +92,15 @@ impl Pullback<'_> {
             *slope = -&*slope;
         }
         Ok(slopes)
+    }
+
+    /// The product of the Jacobian along `s` with a vector.
+    fn linear(&self, s: &Tensor, y: &[Tensor], v: &[Tensor]) -> Result<Vec<Tensor>, Error> {
+        let program = self.tangent.as_ref().expect("it is asked where there is one");
+        let point: Vec<Tensor> = std::iter::once((-s).convert(self.times.dtype())).chain(y.iter().cloned()).collect();
+        let captures: Vec<Tensor> = self.captures.iter().map(Tensor::detach).chain(v.iter().cloned()).collect();
+        let image = at(NAME, program, &point, &captures)?.split_off(y.len());
+        Ok(image.iter().map(|x| -x).collect())
     }
 
     /// The cotangents of times, start and captures, for those of the states at all times.
@@ -125,7 +144,9 @@ impl Pullback<'_> {
         let a = plus(a, &Tensor::from(1.0), ct);
         let all = [y, &a, sums].concat();
         let backwards = |s: &Tensor, all: &[Tensor]| self.backwards(s, all);
-        let slope = Slope { at: &backwards, counted: self.leaves };
+        let linear = |s: &Tensor, y: &[Tensor], v: &[Tensor]| self.linear(s, y, v);
+        let linear = self.tangent.as_ref().map(|_| &linear as Linear<'_>);
+        let slope = Slope { at: &backwards, linear, counted: self.leaves };
         let times = Tensor::stack(&[&-to, &-from], 0);
         let rows = self.ode.solved(&slope, &all, &times)?;
         let last: Vec<Tensor> = rows[self.leaves..].iter().map(|rows| rows.slice(1)).collect();

@@ -6,6 +6,7 @@
 
 use std::cell::RefCell;
 
+use super::rates::{Rates, at_start, pattern, rates};
 use super::{NAME, Slope, joined};
 use crate::control::{Scan, While};
 use crate::error::Error;
@@ -62,19 +63,22 @@ struct Course {
     middle: Vec<Tensor>,
     /// The times of both ends, the length that comes next, the number of steps.
     time: [Tensor; 4],
+    /// How fast the equation is, along the way.
+    rates: Rates,
 }
 
 /// A [`Course`] as a tree.
-type Carry = (Vec<Tensor>, Vec<Tensor>, Vec<Tensor>, Vec<Tensor>, Vec<Tensor>, [Tensor; 4]);
+type Carry = (Vec<Tensor>, Vec<Tensor>, Vec<Tensor>, Vec<Tensor>, Vec<Tensor>, [Tensor; 4], (Vec<Tensor>, Tensor));
 
 impl Course {
     fn of(carry: Carry) -> Self {
-        let (from, to, slope_from, slope_to, middle, time) = carry;
-        Course { from, to, slope_from, slope_to, middle, time }
+        let (from, to, slope_from, slope_to, middle, time, (along, rate)) = carry;
+        Course { from, to, slope_from, slope_to, middle, time, rates: Rates { along, rate } }
     }
 
     fn carry(self) -> Carry {
-        (self.from, self.to, self.slope_from, self.slope_to, self.middle, self.time)
+        let Rates { along, rate } = self.rates;
+        (self.from, self.to, self.slope_from, self.slope_to, self.middle, self.time, (along, rate))
     }
 }
 
@@ -87,6 +91,9 @@ pub(super) fn solve(slope: &Slope<'_>, y0: &[Tensor], times: &Tensor, control: &
         Some(length) => &start * 0.0 + length,
         None => guess(slope, &y0, &first, &start, control)?,
     };
+    let pattern = pattern(&y0[..slope.counted]);
+    let (rates, most) = at_start(slope, &pattern, &start, &y0, control)?;
+    let length = length.minimum(&most);
     let course = Course {
         from: y0.clone(),
         to: y0.clone(),
@@ -94,10 +101,11 @@ pub(super) fn solve(slope: &Slope<'_>, y0: &[Tensor], times: &Tensor, control: &
         slope_to: first.clone(),
         middle: first,
         time: [start.clone(), start, rounded(&length), count(0)],
+        rates,
     };
     let failed = RefCell::new(None);
     let (_, rest) = Scan::new().try_run(course.carry(), times.slice(1..), |carry, time| {
-        reach(slope, carry.clone(), &time, &end, control).unwrap_or_else(|why| {
+        reach(slope, &pattern, carry.clone(), &time, &end, control).unwrap_or_else(|why| {
             failed.replace(Some(why));
             let row = carry.0.clone();
             (carry, row)
@@ -109,6 +117,7 @@ pub(super) fn solve(slope: &Slope<'_>, y0: &[Tensor], times: &Tensor, control: &
 /// Steps until a time is reached, and the state there.
 fn reach(
     slope: &Slope<'_>,
+    pattern: &[Tensor],
     carry: Carry,
     time: &Tensor,
     end: &Tensor,
@@ -122,7 +131,7 @@ fn reach(
             to.lt(time).and(steps.lt(control.limit)).and((to + length).gt(to))
         },
         |carry| {
-            stepped(slope, &Course::of(carry.clone()), end, control).map_or_else(
+            stepped(slope, pattern, &Course::of(carry.clone()), end, control).map_or_else(
                 |why| {
                     failed.replace(Some(why));
                     carry
@@ -138,7 +147,11 @@ fn reach(
     let [_, to, length, steps] = &course.time;
     let reached = to.ge(time);
     let row = between(&course, time);
-    let limit = Ensure::new(NAME, "it does not reach t = {}: it is at t = {} after {} steps, which is the limit");
+    let limit = Ensure::new(
+        NAME,
+        "it does not reach t = {}: it is at t = {} after {} steps, which is the limit; `without_rates` lifts the bound of steps that \
+         derivatives need",
+    );
     let row = ensured(&row, &limit, &reached.or(steps.lt(control.limit)), &[time, to, steps])?;
     let short = Ensure::new(
         NAME,
@@ -168,7 +181,13 @@ fn between(course: &Course, time: &Tensor) -> Vec<Tensor> {
 }
 
 /// One step, if its error is within the tolerance; else the same course with a shorter step to come.
-fn stepped(slope: &Slope<'_>, course: &Course, end: &Tensor, control: &Control) -> Result<Course, Error> {
+fn stepped(
+    slope: &Slope<'_>,
+    pattern: &[Tensor],
+    course: &Course,
+    end: &Tensor,
+    control: &Control,
+) -> Result<Course, Error> {
     let [_, t, length, steps] = &course.time;
     // What would be left of the way after it is not worth a step.
     let last = (t + length * 1.01).ge(end);
@@ -189,6 +208,8 @@ fn stepped(slope: &Slope<'_>, course: &Course, end: &Tensor, control: &Control) 
     // A number at least, and 0.2 where the error is none.
     let factor = (error.maximum(1e-12).powf(-0.2) * 0.9).clamp(0.2, 10.0);
     let factor = error.le(f64::MAX).where_(&factor, 0.2);
+    let (rates, most) = rates(slope, pattern, Some(&course.rates), &next, &after, control)?;
+    let longest = fits.where_(&most, f64::MAX);
     let middle = scaled(&combined(&EXTENSION, &slopes), &length);
     let slope_after = slopes.pop().expect("there are seven");
     let [from, to, ..] = &course.time;
@@ -198,7 +219,16 @@ fn stepped(slope: &Slope<'_>, course: &Course, end: &Tensor, control: &Control) 
         slope_from: chosen(&fits, &course.slope_to, &course.slope_from),
         slope_to: chosen(&fits, &slope_after, &course.slope_to),
         middle: chosen(&fits, &middle, &course.middle),
-        time: [fits.where_(to, from), fits.where_(&next, to), rounded(&(&length * factor)), steps + 1],
+        time: [
+            fits.where_(to, from),
+            fits.where_(&next, to),
+            rounded(&(&length * factor).minimum(&longest)),
+            steps + 1,
+        ],
+        rates: Rates {
+            along: chosen(&fits, &rates.along, &course.rates.along),
+            rate: fits.where_(&rates.rate, &course.rates.rate),
+        },
     })
 }
 

@@ -5,6 +5,7 @@
 
 mod adjoint;
 mod dormand_prince;
+mod rates;
 mod rk4;
 
 use std::panic::Location;
@@ -15,6 +16,7 @@ use crate::array::{Array, DType};
 use crate::error::{Error, ErrorKind, Line, OrRaise};
 use crate::implicit::{Function, Moved, ensured, error, tree};
 use crate::primitives::{Custom, Ensure, Rule};
+use crate::program::Program;
 use crate::tensor::Tensor;
 use crate::tensor::graph;
 use crate::tree::{Tree, leaves};
@@ -50,7 +52,9 @@ use crate::tree::{Tree, leaves};
 /// captures: the steps that were taken are differentiated, in every mode and order (the discrete adjoint), and under
 /// [`vmap`](crate::vmap), where every example takes steps of its own. The lengths of the adaptive steps are constants of the
 /// derivative: the exponent of each, to base 2, is rounded down to eighths, and rounding has none. So the derivative is of the accuracy
-/// of the method, and misses how the error itself would change with the lengths. For its reverse, the states of all steps
+/// of the method, and misses how the error itself would change with the lengths. A step is also no longer than the largest rate of the
+/// linearised equation allows, by a power iteration along the way, so that what is at rest, of which the error of the values says nothing,
+/// has right derivatives. For its reverse, the states of all steps
 /// between two times are kept, and computed again for each pair of times.
 ///
 /// # Panics
@@ -86,6 +90,7 @@ pub struct Ode {
     first: Option<f64>,
     limit: usize,
     continuous: bool,
+    rates: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +108,7 @@ impl Default for Ode {
             first: None,
             limit: 10_000,
             continuous: false,
+            rates: true,
         }
     }
 }
@@ -144,7 +150,7 @@ impl Ode {
     }
 
     /// The length of the first adaptive step that is tried, which is else guessed from slopes (Hairer, Nørsett and Wanner 1993,
-    /// section II.4).
+    /// section II.4). It is shorter where the rate of the linearised equation asks for it.
     #[must_use]
     pub fn first_step(mut self, length: f64) -> Self {
         self.first = Some(length);
@@ -155,6 +161,24 @@ impl Ode {
     #[must_use]
     pub fn limit(mut self, steps: usize) -> Self {
         self.limit = steps;
+        self
+    }
+
+    /// Bounds steps by the error of the values alone, not by the rates of the linearised equation: fewer of them where the equation is
+    /// stiff or at rest, for values that nobody differentiates. Derivatives are then those of the steps too, and may be wrong by any
+    /// factor where the state, or a part of it, is at rest.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// use wengert::Ode;
+    /// let (rest, times) = (Tensor::from(1.0), Tensor::from([0.0, 10.0]));
+    /// let course = |ode: Ode| ode.limit(100).try_run(&rest, &times, |_, y| (1.0 - y) * 1e6).map(|y| y.slice(1).item());
+    /// assert_eq!(course(Ode::new().without_rates()).unwrap(), 1.0);
+    /// assert!(course(Ode::new()).unwrap_err().to_string().contains("after 100 steps"));
+    /// ```
+    #[must_use]
+    pub fn without_rates(mut self) -> Self {
+        self.rates = false;
         self
     }
 
@@ -200,7 +224,8 @@ impl Ode {
     /// If a tolerance is negative or not finite, both are 0, or the first step has no length; if the times are no vector of real
     /// numbers with one element at least, or do not increase; if the leaves of `f` are not those
     /// of the state; if a state is not finite at a time; if the limit of steps is reached, or steps within the tolerance would be
-    /// too short to move the time, as at a singularity.
+    /// too short to move the time, as at a singularity; if an operation of `f` has a derivative that is an error there, unless
+    /// [`Ode::without_rates`] asks for none.
     #[track_caller]
     pub fn try_run<Y, D>(&self, y0: Y, times: &Tensor, f: impl FnOnce(Tensor, Y::Vars) -> D) -> Result<Y::Grad, Error>
     where
@@ -229,13 +254,21 @@ impl Ode {
         })?;
         function.check_gives("slope", "state", &state, line)?;
         let inputs: Vec<Tensor> = std::iter::once(times).chain(&state).cloned().collect();
+        let tangent = self.tangent(&function, state.len());
         let program = function.program_of(&inputs, line, |inputs, captures| {
             let (times, y0) = inputs.split_first().expect("the times are the first");
             let at = |t: &Tensor, y: &[Tensor]| {
                 let point: Vec<Tensor> = std::iter::once(t.convert(times.dtype())).chain(y.iter().cloned()).collect();
                 crate::implicit::at(NAME, &function.closed.program, &point, captures)
             };
-            self.solved(&Slope { at: &at, counted: y0.len() }, y0, &increasing(&times.to_f64())?)
+            let along = |t: &Tensor, y: &[Tensor], v: &[Tensor]| {
+                let point: Vec<Tensor> = std::iter::once(t.convert(times.dtype())).chain(y.iter().cloned()).collect();
+                let captures: Vec<Tensor> = captures.iter().map(Tensor::detach).chain(v.iter().cloned()).collect();
+                let program = tangent.as_ref().expect("it is asked where there is one");
+                Ok(crate::implicit::at(NAME, program, &point, &captures)?.split_off(y.len()))
+            };
+            let linear = tangent.as_ref().map(|_| &along as Linear<'_>);
+            self.solved(&Slope { at: &at, linear, counted: y0.len() }, y0, &increasing(&times.to_f64())?)
         })?;
         let operands: Vec<&Tensor> = inputs.iter().chain(&function.closed.captures).collect();
         let rows = if self.continuous {
@@ -270,6 +303,16 @@ impl Ode {
         }
     }
 
+    /// The Program of [`Linear`]: `f`, and its tangent behind it; none where it has none, or none is asked.
+    fn tangent(&self, function: &Function, leaves: usize) -> Option<Program> {
+        if !self.rates || matches!(self.method, Method::Rk4 { .. }) {
+            return None;
+        }
+        let program = &function.closed.program;
+        let active: Vec<bool> = (0..program.input_types().len()).map(|k| (1..=leaves).contains(&k)).collect();
+        program.jvp(&active).ok()
+    }
+
     /// The states at all times.
     fn solved(&self, slope: &Slope<'_>, y0: &[Tensor], times: &Tensor) -> Result<Vec<Tensor>, Error> {
         match self.method {
@@ -296,9 +339,14 @@ const NAME: &str = "odeint";
 /// `f(t, y)`, of a time in double precision and the leaves of a state.
 type Field<'a> = &'a dyn Fn(&Tensor, &[Tensor]) -> Result<Vec<Tensor>, Error>;
 
+/// The product of the Jacobian of `f` in the state, at a time and a state, with a vector.
+type Linear<'a> = &'a dyn Fn(&Tensor, &[Tensor], &[Tensor]) -> Result<Vec<Tensor>, Error>;
+
 /// The right-hand side of an equation.
 struct Slope<'a> {
     at: Field<'a>,
+    /// Its derivative, where there is one.
+    linear: Option<Linear<'a>>,
     /// How many leaves count in errors, and have to be finite; the others follow.
     counted: usize,
 }

@@ -4,6 +4,7 @@ mod adaptive;
 mod classical;
 mod continuous;
 mod errors;
+mod rest;
 
 use wengert::prelude::*;
 use wengert::{DType, Ode};
