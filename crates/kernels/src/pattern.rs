@@ -56,6 +56,11 @@ impl fmt::Display for PatternError {
 
 impl std::error::Error for PatternError {}
 
+/// That of a pattern with more rows than there is memory for.
+fn no_room(rows: usize) -> PatternError {
+    PatternError(format!("there is no memory for a pattern of {rows} rows"))
+}
+
 impl Pattern {
     /// The pattern of these entries (row, column), in any order; an entry may stand more than once.
     ///
@@ -129,6 +134,18 @@ impl Pattern {
     pub fn empty(rows: usize, cols: usize) -> Pattern {
         assert!(check_columns(cols).is_ok(), "a pattern with {cols} columns: there may be 2^32");
         Pattern { cols, starts: vec![0; rows + 1], columns: Vec::new() }
+    }
+
+    /// As [`Pattern::empty`].
+    ///
+    /// # Errors
+    /// If there are more than 2^32 columns, or no memory for as many rows.
+    pub fn try_empty(rows: usize, cols: usize) -> Result<Pattern, PatternError> {
+        check_columns(cols)?;
+        let mut starts = Vec::new();
+        let count = rows.checked_add(1).filter(|&count| starts.try_reserve_exact(count).is_ok());
+        starts.resize(count.ok_or_else(|| no_room(rows))?, 0);
+        Ok(Pattern { cols, starts, columns: Vec::new() })
     }
 
     /// How many rows there are.

@@ -5,7 +5,7 @@
 //! each interval moves by its own step. A million rows of a stencil are a few runs, a dense row is one interval, and where
 //! nothing repeats, a run is one row and the whole is compressed rows with intervals for columns.
 
-use super::{Pattern, PatternError};
+use super::{Pattern, PatternError, no_room};
 
 /// The columns that each row depends on: runs of rows, of which only the first is written down.
 #[derive(Clone, Debug)]
@@ -142,8 +142,10 @@ impl Runs {
         if columns.try_reserve_exact(nnz as usize).is_err() {
             return Err(PatternError(format!("there is no memory for a pattern of {nnz} entries")));
         }
-        let mut starts = Vec::with_capacity(self.rows() + 1);
-        starts.push(0);
+        let mut starts = Pattern::try_empty(0, cols)?.starts;
+        if starts.try_reserve_exact(self.rows()).is_err() {
+            return Err(no_room(self.rows()));
+        }
         let mut intervals = Vec::new();
         for run in 0..self.count() {
             for row in 0..self.length(run) {

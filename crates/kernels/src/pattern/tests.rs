@@ -193,6 +193,10 @@ fn what_makes_no_pattern_is_named() {
     check(Pattern::from_entries(2, 2, [(0, 2)]), "(0, 2) is outside a matrix of 2 x 2");
     check(Pattern::from_entries(0, (1 << 32) + 1, []), "2^32 at most");
     check(Pattern::from_entries(usize::MAX, 1, []), "rows, and a pattern has 2^32 at most");
+    check(Pattern::try_empty(usize::MAX, 1), "there is no memory for a pattern of 18446744073709551615 rows");
+    check(Pattern::try_empty(1 << 61, 1), "there is no memory for a pattern");
+    check(Pattern::try_empty(1, 1 << 33), "2^32 at most");
+    assert_eq!(Pattern::try_empty(3, 2).unwrap(), Pattern::empty(3, 2));
     check(Pattern::from_rows(2, vec![], vec![]), "from 0 to 0");
     check(Pattern::from_rows(2, vec![0, 1], vec![]), "from 0 to 0");
     check(Pattern::from_rows(2, vec![0, 2, 1, 2], vec![0, 1]), "row 1 starts behind");

@@ -544,5 +544,5 @@ fn slice_of_slice(inner: &Slice, outer: &Slice) -> Option<Slice> {
         limit.push(first + count.checked_sub(1)?.checked_mul(step)? + 1);
         stride.push(step);
     }
-    Some(Slice { start, limit, stride })
+    Some(Slice::new(&start, &limit, &stride))
 }

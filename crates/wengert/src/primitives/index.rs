@@ -29,9 +29,13 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// With these bounds and steps.
+    /// With these bounds and steps. A step beyond the limit is as one to it.
     pub fn new(start: &[usize], limit: &[usize], stride: &[usize]) -> Self {
-        Slice { start: start.to_vec(), limit: limit.to_vec(), stride: stride.to_vec() }
+        let length =
+            |axis: usize| limit.get(axis).zip(start.get(axis)).map(|(limit, start)| limit.saturating_sub(*start));
+        let within = |(axis, &stride): (usize, &usize)| length(axis).map_or(stride, |length| stride.min(length.max(1)));
+        let stride = stride.iter().enumerate().map(within).collect();
+        Slice { start: start.to_vec(), limit: limit.to_vec(), stride }
     }
 
     /// The elements `start..limit` along one axis of a shape, and all along the others.
@@ -139,7 +143,7 @@ impl Family for Slice {
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
         (name == "slice").then(|| {
             let (start, limit) = (fields.integers("start")?, fields.integers("limit")?);
-            Ok(Slice { start, limit, stride: fields.integers("stride")? })
+            Ok(Slice::new(&start, &limit, &fields.integers("stride")?))
         })
     }
     fn samples() -> Vec<Sample> {
@@ -167,6 +171,9 @@ pub struct Pad {
     /// How many between.
     pub interior: Vec<usize>,
 }
+
+/// More than memory has places.
+const MOST_BETWEEN: usize = 1 << 48;
 
 impl Pad {
     /// `low` before and `high` after, none between.
@@ -203,6 +210,10 @@ impl Primitive for Pad {
         }
         let mut shape = Vec::with_capacity(x.rank());
         for axis in 0..x.rank() {
+            // Also where there is no gap for them.
+            if self.interior[axis] > MOST_BETWEEN {
+                misfit!("axis {axis} cannot have {} places between its elements", self.interior[axis]);
+            }
             match self.length(axis, x.shape[axis]) {
                 Some(length) => shape.push(length),
                 None => misfit!(

@@ -38,7 +38,7 @@ impl Update {
             0 => self.start[axis],
             length => self.start[axis] + (length - 1) * self.stride[axis] + 1,
         };
-        Slice { start: self.start.clone(), limit: (0..update.len()).map(end).collect(), stride: self.stride.clone() }
+        Slice::new(&self.start, &(0..update.len()).map(end).collect::<Vec<usize>>(), &self.stride)
     }
 
     /// The places of the update's elements in an array of this shape.

@@ -200,7 +200,7 @@ impl Patterns {
     pub(crate) fn to_patterns(&self, program: &Program) -> Result<Vec<Pattern>, Error> {
         let of = |(runs, ty): (&Option<Arc<Runs>>, &Type)| match runs {
             Some(runs) => runs.to_pattern(self.cols),
-            None => Ok(Pattern::empty(ty.size(), self.cols)),
+            None => Pattern::try_empty(ty.size(), self.cols),
         };
         let made = self.outputs.iter().zip(&program.output_types()).map(of).collect::<Result<Vec<Pattern>, _>>();
         made.map_err(|why| refused(program, why.to_string()))

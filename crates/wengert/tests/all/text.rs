@@ -347,3 +347,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn gaps_and_steps_next_to_the_largest_integer_are_refused_or_harmless() {
+    let padded = |between: &str| {
+        let text = "program(v0: f64[1]) { v1: f64[] = constant[value=1.0f64]; \
+                    v2: f64[1] = pad[low=[0], high=[0], interior=[N]] v0 v1; return v2 }";
+        text.replace('N', between).parse::<Program>()
+    };
+    assert!(padded("7").is_ok());
+    let why = padded("18446744073709551615").unwrap_err().to_string();
+    assert!(why.contains("18446744073709551615 places between its elements"), "{why}");
+    // One element is there at any step, forwards and backwards.
+    let text = "program(v0: f64[4,3]) { v1: f64[1,3] = slice[start=[3,0], limit=[4,3], stride=[9223372036854775807,1]] v0; return v1 }";
+    let program: Program = text.parse().unwrap();
+    let x = Array::new(&[4, 3], (0..12).map(f64::from).collect::<Vec<f64>>());
+    assert_eq!(program.run(std::slice::from_ref(&x)).unwrap()[0].to_f64(), [9.0, 10.0, 11.0]);
+    let pulled = program.vjp(&[true]).unwrap().run(&[x, Array::new(&[1, 3], vec![1.0, 2.0, 3.0])]).unwrap();
+    assert_eq!(pulled[1].to_f64(), [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0]);
+}
