@@ -426,7 +426,7 @@ fn what_is_not_safe_is_refused() {
         (parts(vec![instr(Op::Add, 0, 4, 0, 2)]), "nothing has been computed at 4"),
         (parts(vec![instr(Op::Add, 0, 0, 0, 4)]), "cannot write at 4"),
         (parts(vec![instr(Op::Add, 0, 0, 0, 1)]), "cannot write at 1"),
-        (parts(vec![instr(Op::Call1, 0, 0, 14, 2)]), "no such function"),
+        (parts(vec![instr(Op::Call1, 0, 0, CALLS.len() as u32, 2)]), "no such function"),
         (parts(vec![instr(Op::Call1, 0, 0, 12, 2)]), "no such function"),
         (parts(vec![instr(Op::Call2, 0, 0, 13, 2)]), "no such function"),
         (parts(vec![instr(Op::Call1, 0, 0, u32::MAX, 2)]), "no such function"),

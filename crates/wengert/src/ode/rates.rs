@@ -64,7 +64,7 @@ pub(super) fn rates(
         image.iter().zip(first).map(|(x, first)| x / length.sqrt().convert(x.dtype()) + first * KEPT).collect();
     let after = Rates { along: chosen(&usable, &next, first), rate: usable.where_(&rate, 0.0) };
     let last = before.map_or(&rate, |before| &before.rate);
-    let mean = last.gt(0.0).where_(&(&rate * last).sqrt(), &rate);
+    let mean = last.gt(0.0).where_((&rate * last).sqrt(), &rate);
     let decays = dot(along, &image).le(&rate * square * OPPOSITE);
     let relative = if control.relative > 0.0 { control.relative } else { 1e-8 };
     let exact = (relative / LINEAR_ERROR).powf(1.0 / 6.0).clamp(0.01, DECAYING);

@@ -189,9 +189,8 @@ impl<T: Compared> Windows<T> {
             }
         }
         // Where no tap replaced the element that replaces none, all are that one.
-        for lane in 0..LANES {
-            let place = starts[0] as i64 + (first + (lane * S) as i64).max(0);
-            places[lane] = if places[lane] < 0 { place } else { places[lane] };
+        for (lane, place) in places.iter_mut().enumerate().filter(|(_, place)| **place < 0) {
+            *place = starts[0] as i64 + (first + (lane * S) as i64).max(0);
         }
         places
     }
