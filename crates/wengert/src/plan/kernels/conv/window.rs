@@ -20,8 +20,8 @@ use crate::primitives::{Extreme, WindowArg};
 const LANES: usize = 16;
 /// Windows in a row from which on that pays.
 const FEW: usize = 3;
-/// The most elements from one window to the next with which they are compared side by side; 1 is the other number.
-const WIDEST: usize = 2;
+/// The most elements from one window to the next with which they are compared side by side.
+const WIDEST: usize = 4;
 /// Taps that are compared at once, and a row of them that is copied where it reaches into the padding.
 const GROUP: usize = 4;
 const TAPS: usize = 4 * GROUP;
@@ -201,13 +201,16 @@ impl<T: Compared> Windows<T> {
         for (window, out) in out.iter_mut().enumerate() {
             let first = self.first(window);
             let taps = first.max(0) as usize..(first + self.window as i64).min(self.length as i64) as usize;
-            let mut best = starts[0] + taps.start;
+            let mut at = starts[0] + taps.start;
+            let mut best = x[at];
             for start in starts {
-                for place in start + taps.start..start + taps.end {
-                    best = if extreme.replaces(&x[place], &x[best]) { place } else { best };
+                let first = start + taps.start;
+                for (tap, new) in x[first..start + taps.end].iter().enumerate() {
+                    let replaces = extreme.replaces(new, &best);
+                    (best, at) = if replaces { (*new, first + tap) } else { (best, at) };
                 }
             }
-            *out = best as i64;
+            *out = at as i64;
         }
     }
 }
@@ -267,6 +270,8 @@ impl<T: Compared> Images<'_, T> {
                 match windows.stride {
                     _ if !T::BESIDE || windows.count < FEW => windows.apart(extreme, starts, x, out),
                     1 => windows.beside::<1>(extreme, starts, x, out),
+                    2 => windows.beside::<2>(extreme, starts, x, out),
+                    3 => windows.beside::<3>(extreme, starts, x, out),
                     WIDEST => windows.beside::<WIDEST>(extreme, starts, x, out),
                     _ => windows.apart(extreme, starts, x, out),
                 }
