@@ -53,8 +53,9 @@ use crate::tree::{Tree, leaves};
 /// [`vmap`](crate::vmap), where every example takes steps of its own. The lengths of the adaptive steps are constants of the
 /// derivative: the exponent of each, to base 2, is rounded down to eighths, and rounding has none. So the derivative is of the accuracy
 /// of the method, and misses how the error itself would change with the lengths. A step is also no longer than the largest rate of the
-/// linearised equation allows, by a power iteration along the way, so that what is at rest, of which the error of the values says nothing,
-/// has right derivatives. For its reverse, the states of all steps
+/// linearised equation allows, so that what is at rest, of which the error of the values says nothing, has the derivatives of that equation.
+/// The rate is estimated, by a power iteration along the way: a fast part of a large state that appears late is seen after some steps.
+/// For its reverse, the states of all steps
 /// between two times are kept, and computed again for each pair of times.
 ///
 /// # Panics
