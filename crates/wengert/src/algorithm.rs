@@ -7,8 +7,9 @@ use crate::dual::Dual;
 use crate::real::Real;
 use crate::series::{self, SeriesGraph, SeriesNode};
 use crate::tape::Var;
+use crate::tape::cotangent::Pack;
 use crate::tape::record::{Form, Op};
-use crate::tape::sweep::{self, Pack};
+use crate::tape::sweep;
 use crate::tape::trace::Trace;
 use crate::task::{Gives, Task};
 

@@ -225,8 +225,6 @@ impl<R: Real, const N: usize> Dual<R, N> {
 
 impl<R: Real, const N: usize> Carrier for Dual<R, N> {
     type Mask = R::Mask;
-    const RULES_APART: bool = N > 1 || R::RULES_APART;
-
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn carry_constant(value: f64) -> Self {
         Dual::lift(R::constant(value))

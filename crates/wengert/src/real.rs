@@ -5,10 +5,12 @@ use std::ops::{BitAnd, BitOr, Not};
 
 use crate::ops::{Binary, Compare, Unary};
 
+mod called;
 mod carrier;
 mod lit;
 mod operators;
 
+pub(crate) use called::Called;
 pub use carrier::Carrier;
 pub(crate) use carrier::flows;
 pub use lit::{Lit, lit};

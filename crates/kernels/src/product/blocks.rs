@@ -13,7 +13,8 @@ use super::DEPTH;
 use super::number::{MatrixView, Number, TileTask};
 use super::registers::{LaneArray, Vector, prefetch};
 use crate::arena::{LINE, Line};
-use crate::{Level, Work, dispatch_at, machine_level};
+use crate::dispatch::dispatch_only;
+use crate::{Level, Work, machine_level};
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m128, __m128d, __m256, __m256d, __m512, __m512d};
 use std::marker::PhantomData;
@@ -39,13 +40,13 @@ macro_rules! blocks {
         /// which 12 or 8 do.
         pub(super) fn $number(task: TileTask<$number>, level: Level) {
             match level.min(machine_level()) {
-                Level::Baseline => Blocked::<$wide1, $wide1, 4>::at(Level::Baseline, task),
+                Level::Baseline => Blocked::<$wide1, $wide1, 4>::at::<{ Level::Baseline as u8 }>(task),
                 #[cfg(target_arch = "x86_64")]
-                Level::Avx2 => Blocked::<$wide3, $least3, 6>::at(Level::Avx2, task),
+                Level::Avx2 => Blocked::<$wide3, $least3, 6>::at::<{ Level::Avx2 as u8 }>(task),
                 #[cfg(target_arch = "x86_64")]
-                Level::Avx512 => Blocked::<$wide4, $least4, 8>::at(Level::Avx512, task),
+                Level::Avx512 => Blocked::<$wide4, $least4, 8>::at::<{ Level::Avx512 as u8 }>(task),
                 #[cfg(not(target_arch = "x86_64"))]
-                Level::Avx2 | Level::Avx512 => Blocked::<$wide1, $wide1, 4>::at(level, task),
+                Level::Avx2 | Level::Avx512 => Blocked::<$wide1, $wide1, 4>::at::<{ Level::Baseline as u8 }>(task),
             }
         }
     )*};
@@ -67,11 +68,11 @@ struct Blocked<V: Vector, L: Vector<Number = V::Number>, const ROWS: usize> {
 }
 
 impl<V: Vector, L: Vector<Number = V::Number>, const ROWS: usize> Blocked<V, L, ROWS> {
-    /// Runs a task compiled for a level. A panel lies on the stack of a function of its own, whose pages are touched at every
+    /// Runs a task compiled for its level alone. A panel lies on the stack of a function of its own, whose pages are touched at every
     /// call: that took as long as products of 4 by 4 matrices themselves.
     #[inline]
-    fn at(level: Level, task: TileTask<V::Number>) {
-        let on = |panel| dispatch_at(level, Self { task, panel, vectors: PhantomData });
+    fn at<const LEVEL: u8>(task: TileTask<V::Number>) {
+        let on = |panel| dispatch_only::<LEVEL, _>(Self { task, panel, vectors: PhantomData });
         if Self::needs_panel(&task) { with_panel(task.dims[1], on) } else { on(std::ptr::null_mut()) }
     }
 
@@ -195,7 +196,7 @@ fn copy<V: Vector, const COUNT: usize>(right: MatrixView<V::Number>, panel: &mut
     for (q, row) in panel.iter_mut().enumerate() {
         let from = right.at(q, 0).start;
         // SAFETY: row `q` of `right` has `COUNT` contiguous vectors within the dimensions of the task, whose maker says
-        // that its elements can be read, and `dispatch_at` that the vectors are there. Test `rows_that_lie_far_apart`.
+        // that its elements can be read, and `dispatch_only` that the vectors are there. Test `rows_that_lie_far_apart`.
         row.write(std::array::from_fn(|l| unsafe { V::read(from.wrapping_add(l * V::LANES)) }));
         let next = right.at(q + DEPTH, 0).start;
         for l in 0..size_of::<[V; COUNT]>().div_ceil(LINE) {
@@ -247,7 +248,7 @@ impl<T: Number> Stripe<T> {
                 for (l, sum) in sums.iter().enumerate() {
                     let place = place.at(r, l * V::LANES).start;
                     // SAFETY: row `i + r` of `c` has all columns of the stripe, contiguous; the
-                    // maker of the task says that they are there and ours, and `dispatch_at` that the
+                    // maker of the task says that they are there and ours, and `dispatch_only` that the
                     // vectors are. Test `products_agree_with_the_triple_loop`.
                     unsafe { if self.add { V::read(place).plus(*sum) } else { *sum }.write(place) };
                 }
@@ -260,7 +261,7 @@ impl<T: Number> Stripe<T> {
     /// `M` rows of `left` times `right`, summed in the order of k.
     #[inline(always)]
     fn sum<V: Vector<Number = T>, const COUNT: usize, const M: usize>(&self, left: MatrixView<T>) -> [[V; COUNT]; M] {
-        // SAFETY: `dispatch_at` says that the vectors are there. Test `products_agree_with_the_triple_loop`.
+        // SAFETY: `dispatch_only` says that the vectors are there. Test `products_agree_with_the_triple_loop`.
         let mut sums = [[unsafe { V::splat(T::default()) }; COUNT]; M];
         let (mut left, mut right) = (left, self.right);
         for _ in 0..self.depth {
@@ -274,7 +275,7 @@ impl<T: Number> Stripe<T> {
                 // of the task, whose maker says that its elements can be read. Test as above.
                 let x = unsafe { V::splat(left.at(r, 0).start.read()) };
                 for (sum, y) in sums.iter_mut().zip(&row) {
-                    // SAFETY: `dispatch_at` says that the vectors are there. Test as above.
+                    // SAFETY: `dispatch_only` says that the vectors are there. Test as above.
                     *sum = unsafe { x.times_plus(*y, *sum) };
                 }
             }

@@ -20,6 +20,8 @@ pub(super) const LEAF: usize = 512;
 
 /// Elements that can be joined.
 pub(super) trait Joined: Copy {
+    /// Whether these are joined by `all` and `any`, and by nothing else: the verifier sees to it.
+    const LOGICAL: bool = false;
     /// The neutral element.
     fn start(join: Join) -> Self;
     /// Two elements joined.
@@ -77,8 +79,9 @@ joined_float!(f32);
 joined_float!(f64);
 
 macro_rules! joined_whole {
-    ($whole:ident) => {
+    ($whole:ident, logical: $logical:literal) => {
         impl Joined for $whole {
+            const LOGICAL: bool = $logical;
             type Wide = $whole;
             #[inline(always)]
             fn start(join: Join) -> Self {
@@ -119,37 +122,38 @@ macro_rules! joined_whole {
         }
     };
 }
-joined_whole!(u8);
-joined_whole!(i64);
+joined_whole!(u8, logical: true);
+joined_whole!(i64, logical: false);
 
-/// Runs `body` with a constant number of a `Join`, so that the loop in it is one operation.
+/// Runs `body` with a constant number of a `Join` of this type, so that the loop in it is one operation.
 macro_rules! for_join {
-    ($join:expr, $name:ident => $body:expr) => {
+    ($join:expr, $t:ty, $name:ident => $body:expr) => {
         match $join {
-            Join::Sum => {
+            Join::Sum if !<$t as Joined>::LOGICAL => {
                 const $name: u8 = Join::Sum as u8;
                 $body
             }
-            Join::Prod => {
+            Join::Prod if !<$t as Joined>::LOGICAL => {
                 const $name: u8 = Join::Prod as u8;
                 $body
             }
-            Join::Max => {
+            Join::Max if !<$t as Joined>::LOGICAL => {
                 const $name: u8 = Join::Max as u8;
                 $body
             }
-            Join::Min => {
+            Join::Min if !<$t as Joined>::LOGICAL => {
                 const $name: u8 = Join::Min as u8;
                 $body
             }
-            Join::All => {
+            Join::All if <$t as Joined>::LOGICAL => {
                 const $name: u8 = Join::All as u8;
                 $body
             }
-            Join::Any => {
+            Join::Any if <$t as Joined>::LOGICAL => {
                 const $name: u8 = Join::Any as u8;
                 $body
             }
+            other => unreachable!("{other:?} does not join {}", std::any::type_name::<$t>()),
         }
     };
 }
@@ -409,7 +413,7 @@ pub(super) fn join_cols<T: Joined>(join: Join, x: &[T], out: &mut [T], cols: usi
             }
         }
     }
-    for_join!(join, JOIN => dispatch(Rows::<T, JOIN>(x, out, cols)));
+    for_join!(join, T, JOIN => dispatch(Rows::<T, JOIN>(x, out, cols)));
 }
 
 /// The sum of the products of each row of `cols` elements; y may be a single row that multiplies all of them.
@@ -485,7 +489,7 @@ pub(super) fn join_rows<T: Joined>(join: Join, x: &[T], sums: &mut [T]) {
             by_rows(self.0, self.1, |_| (), |sum, (), x| T::join(named(JOIN), sum, x));
         }
     }
-    for_join!(join, JOIN => dispatch(Rows::<T, JOIN>(x, sums)));
+    for_join!(join, T, JOIN => dispatch(Rows::<T, JOIN>(x, sums)));
 }
 
 /// `sums[k] += x[r, k] * y[r, k]`, row by row; x may have one element for each row instead.

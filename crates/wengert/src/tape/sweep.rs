@@ -3,136 +3,10 @@
 //! Every sweep asks [`visit_edges`] for the factors by which a record's result depends on its
 //! operands, and that asks the rule in [`crate::ops`]: no derivative is written here.
 
-use super::Var;
+use super::cotangent::{Cotangent, Factor};
 use super::record::{Form, Op, Record, Side};
 use crate::ops::{Binary, Compare, Unary};
-use crate::real::Real;
-
-/// `∂ result / ∂ operand`, in the form that costs least.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Factor<R> {
-    /// 1
-    One,
-    /// -1
-    MinusOne,
-    /// A constant factor.
-    Constant(f64),
-    /// One over a constant: `x / c` is never `x * (1/c)`, nor is its adjoint.
-    Over(f64),
-    /// A value that is known only when running.
-    Times(R),
-}
-
-impl<R: Real> Factor<R> {
-    /// The factor as a number.
-    #[track_caller]
-    pub(crate) fn number(self) -> R {
-        match self {
-            Factor::One => R::constant(1.0),
-            Factor::MinusOne => R::constant(-1.0),
-            Factor::Constant(c) => R::constant(c),
-            Factor::Over(c) => R::constant(1.0 / c),
-            Factor::Times(r) => r,
-        }
-    }
-}
-
-impl Factor<Var> {
-    /// The factor for plain numbers; the value of one that is known only when running.
-    pub(crate) fn of_numbers(self) -> Factor<f64> {
-        match self {
-            Factor::One => Factor::One,
-            Factor::MinusOne => Factor::MinusOne,
-            Factor::Constant(c) => Factor::Constant(c),
-            Factor::Over(c) => Factor::Over(c),
-            Factor::Times(r) => Factor::Times(r.value),
-        }
-    }
-}
-
-/// What adjoints and tangents are made of: a vector over the carrier `R`.
-pub(crate) trait Cotangent<R: Real>: Copy {
-    /// How many components it has.
-    const LANES: usize;
-    /// Component `k`.
-    fn lane(self, k: usize) -> R;
-    /// The vector of these components.
-    fn of_lanes(lane: impl Fn(usize) -> R) -> Self;
-    fn zero() -> Self;
-    #[track_caller]
-    fn plus(self, other: Self) -> Self;
-    #[track_caller]
-    fn times(self, factor: Factor<R>) -> Self;
-    #[track_caller]
-    fn masked(self, mask: R::Mask) -> Self;
-}
-
-impl<R: Real> Cotangent<R> for R {
-    const LANES: usize = 1;
-
-    fn lane(self, _: usize) -> R {
-        self
-    }
-    fn of_lanes(lane: impl Fn(usize) -> R) -> R {
-        lane(0)
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn zero() -> Self {
-        R::constant(0.0)
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    fn plus(self, other: Self) -> Self {
-        self + other
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    fn times(self, factor: Factor<R>) -> Self {
-        match factor {
-            Factor::One => self,
-            Factor::MinusOne => -self,
-            Factor::Constant(c) => self * c,
-            Factor::Over(c) => self / c,
-            Factor::Times(r) => r * self,
-        }
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    fn masked(self, mask: R::Mask) -> Self {
-        R::select(mask, self, R::constant(0.0))
-    }
-}
-
-/// `K` cotangents that are pulled back together, so that a partial is computed once for all.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pack<R, const K: usize>(pub(crate) [R; K]);
-
-impl<R: Real, const K: usize> Cotangent<R> for Pack<R, K> {
-    const LANES: usize = K;
-
-    fn lane(self, k: usize) -> R {
-        self.0[k]
-    }
-    fn of_lanes(lane: impl Fn(usize) -> R) -> Self {
-        Pack(std::array::from_fn(lane))
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn zero() -> Self {
-        Pack([R::constant(0.0); K])
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn plus(self, other: Self) -> Self {
-        Pack(std::array::from_fn(|k| self.0[k] + other.0[k]))
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn times(self, factor: Factor<R>) -> Self {
-        Pack(self.0.map(|ct| ct.times(factor)))
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn masked(self, mask: R::Mask) -> Self {
-        Pack(self.0.map(|ct| ct.masked(mask)))
-    }
-}
+use crate::real::{Called, Mask, Real};
 
 /// The codes of the commonest operations. They are looked at first, straight from the record:
 /// taking the operation apart for the full match costs a second jump, which is a nanosecond a
@@ -195,6 +69,16 @@ impl<R: Copy> Lookup<R> for [R] {
     }
 }
 
+/// Numbers by their places, with operations that are calls.
+struct Calls<'a, V: ?Sized>(&'a V);
+
+impl<R, V: Lookup<R> + ?Sized> Lookup<Called<R>> for Calls<'_, V> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn at(&self, place: usize) -> Called<R> {
+        Called(self.0.at(place))
+    }
+}
+
 /// Hands the operands of record `i` that its result depends on to `edge`, with their factors.
 /// A structurally zero derivative is not an edge. A selection is two edges, masked elsewhere.
 #[cfg_attr(not(debug_assertions), inline(always))]
@@ -206,27 +90,64 @@ pub(crate) fn visit_edges<R: Real>(
     i: usize,
     mut edge: impl FnMut(Side, Factor<R>),
 ) {
-    if visit_hot_edges(record, constants, values, || values[i], &mut edge) {
-        return;
-    }
     if R::RULES_APART {
-        edges_apart(record, constants, values, i).into_iter().flatten().for_each(|(side, factor)| edge(side, factor));
-    } else {
+        visit_edges_apart(record, constants, values, i, edge);
+    } else if !visit_hot_edges(record, constants, values, || values[i], &mut edge) {
         visit_all_edges(record, constants, values, || values[i], &mut edge);
     }
+}
+
+/// [`visit_edges`] that calls the rules of all but the commonest operations.
+#[cfg_attr(not(debug_assertions), inline(always))]
+#[track_caller]
+pub(crate) fn visit_edges_apart<R: Real>(
+    record: Record,
+    constants: &[f64],
+    values: &[R],
+    i: usize,
+    mut edge: impl FnMut(Side, Factor<R>),
+) {
+    if !visit_hot_edges(record, constants, values, || values[i], &mut edge) {
+        edges_apart(record, constants, values, i).into_iter().flatten().for_each(|(side, factor)| edge(side, factor));
+    }
+}
+
+/// Whether operations of these numbers are too long to be inlined into the rules: those that are recorded, and those of more than a
+/// number and its tangent.
+const fn is_long<R: Real>() -> bool {
+    R::Mask::SYMBOLIC || size_of::<R>() > 3 * size_of::<f64>()
 }
 
 /// The edges of a record: at most one for each operand.
 type Edges<R> = [Option<(Side, Factor<R>)>; 2];
 
-/// [`visit_all_edges`], compiled once for a type of numbers: see [`Carrier::RULES_APART`](crate::real::Carrier::RULES_APART).
+/// [`visit_all_edges`] of the record whose value has this place, compiled once for a type of numbers: see
+/// [`Carrier::RULES_APART`](crate::real::Carrier::RULES_APART).
 #[inline(never)]
 #[track_caller]
-fn edges_apart<R: Real>(record: Record, constants: &[f64], values: &[R], i: usize) -> Edges<R> {
+pub(crate) fn edges_apart<R: Real>(
+    record: Record,
+    constants: &(impl Lookup<f64> + ?Sized),
+    values: &(impl Lookup<R> + ?Sized),
+    place: usize,
+) -> Edges<R> {
     let mut edges = [None; 2];
-    visit_all_edges(record, constants, values, || values[i], &mut |side: Side, factor: Factor<R>| {
-        edges[side as usize] = Some((side, factor));
-    });
+    if is_long::<R>() {
+        let values = Calls(values);
+        visit_all_edges(
+            record,
+            constants,
+            &values,
+            || values.at(place),
+            &mut |side: Side, factor: Factor<Called<R>>| {
+                edges[side as usize] = Some((side, factor.inside()));
+            },
+        );
+    } else {
+        visit_all_edges(record, constants, values, || values.at(place), &mut |side: Side, factor: Factor<R>| {
+            edges[side as usize] = Some((side, factor));
+        });
+    }
     edges
 }
 
@@ -400,48 +321,64 @@ fn evaluate_apart<R: Real>(
     values: &[R],
     expected: f64,
 ) -> Option<R> {
-    evaluate_here(record, before, constants, values, expected)
+    if is_long::<R>() {
+        evaluate_here(record, before, constants, &Calls(values), expected).map(|Called(value)| value)
+    } else {
+        evaluate_here(record, before, constants, values, expected)
+    }
 }
 
 /// [`evaluate`] for every operation: the definition.
 #[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
-fn evaluate_here<R: Real>(record: Record, before: Record, constants: &[f64], values: &[R], expected: f64) -> Option<R> {
+fn evaluate_here<R: Real>(
+    record: Record,
+    before: Record,
+    constants: &[f64],
+    values: &(impl Lookup<R> + ?Sized),
+    expected: f64,
+) -> Option<R> {
     let (a, b) = (record.a(), record.b());
     Some(match record.op() {
-        Op::Binary(op, Form::Both) => values[a].binary(values[b], op),
-        Op::Binary(op, Form::Right) => values[a].binary_constant(constants[b], op),
-        Op::Binary(op, Form::Left) => R::constant_binary(constants[b], values[a], op),
-        Op::Unary(op) => values[a].unary(op),
+        Op::Binary(op, Form::Both) => values.at(a).binary(values.at(b), op),
+        Op::Binary(op, Form::Right) => values.at(a).binary_constant(constants[b], op),
+        Op::Binary(op, Form::Left) => R::constant_binary(constants[b], values.at(a), op),
+        Op::Unary(op) => values.at(a).unary(op),
         Op::Guard(op, form) => {
             let outcome = match form {
-                Form::Both => values[a].decide(values[b], op),
-                Form::Right => values[a].decide(R::constant(constants[b]), op),
-                Form::Left => R::constant(constants[b]).decide(values[a], op),
+                Form::Both => values.at(a).decide(values.at(b), op),
+                Form::Right => values.at(a).decide(R::constant(constants[b]), op),
+                Form::Left => R::constant(constants[b]).decide(values.at(a), op),
             }?;
             if outcome != (expected == 1.0) {
                 return None;
             }
             R::constant(expected)
         }
-        Op::Condition(op, form) => number(compare(op, form, a, b, constants, values)),
-        Op::Not => number(!mask(values[a])),
-        Op::And => number(mask(values[a]) & mask(values[b])),
-        Op::Or => number(mask(values[a]) | mask(values[b])),
-        Op::Copy | Op::Choose | Op::Taken => values[a],
-        Op::Select => R::select(mask(values[before.a()]), values[a], values[b]),
+        Op::Condition(op, form) => number(compare(op, form, (a, b), constants, values)),
+        Op::Not => number(!mask(values.at(a))),
+        Op::And => number(mask(values.at(a)) & mask(values.at(b))),
+        Op::Or => number(mask(values.at(a)) | mask(values.at(b))),
+        Op::Copy | Op::Choose | Op::Taken => values.at(a),
+        Op::Select => R::select(mask(values.at(before.a())), values.at(a), values.at(b)),
         Op::Constant => R::constant(constants[b]),
-        Op::Input => values[a],
+        Op::Input => values.at(a),
         Op::Loop | Op::Result | Op::LoopEnd => unreachable!("a trace computes its loops as a whole"),
     })
 }
 
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn compare<R: Real>(op: Compare, form: Form, a: usize, b: usize, constants: &[f64], values: &[R]) -> R::Mask {
+fn compare<R: Real>(
+    op: Compare,
+    form: Form,
+    (a, b): (usize, usize),
+    constants: &[f64],
+    values: &(impl Lookup<R> + ?Sized),
+) -> R::Mask {
     match form {
-        Form::Both => values[a].compare(values[b], op),
-        Form::Right => values[a].compare(R::constant(constants[b]), op),
-        Form::Left => R::constant(constants[b]).compare(values[a], op),
+        Form::Both => values.at(a).compare(values.at(b), op),
+        Form::Right => values.at(a).compare(R::constant(constants[b]), op),
+        Form::Left => R::constant(constants[b]).compare(values.at(a), op),
     }
 }
 

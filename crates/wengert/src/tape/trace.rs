@@ -2,9 +2,10 @@
 
 use super::Var;
 use super::block::Block;
+use super::cotangent::Cotangent;
 use super::record::{Form, Op, Record, Side};
 use super::recording::Line;
-use super::sweep::{self, Cotangent, visit_edges};
+use super::sweep::{self, visit_edges};
 use crate::real::{Carrier, Mask, Real};
 
 /// What a recorded function returned, leaf by leaf.

@@ -3,9 +3,10 @@
 use super::{Elimination, NONE, Operands, TWICE, Words, bends_in};
 use crate::dual::Dual;
 use crate::ops::{Binary, Unary};
-use crate::real::{Mask, Real};
+use crate::real::{Called, Mask, Real};
+use crate::tape::cotangent::{Cotangent, Factor};
 use crate::tape::record::{Form, Op, Record, Side};
-use crate::tape::sweep::{self, Cotangent, Factor, visit_edges};
+use crate::tape::sweep::{self, visit_edges_apart};
 use crate::tape::trace::{Flipped, Trace};
 
 /// A number that flows back: an adjoint or an edge, which may be structurally zero.
@@ -185,7 +186,7 @@ impl Elimination {
                 let ct = std::mem::replace(&mut adjoints[i], W::nothing());
                 let record = trace.records[i];
                 if self.words.get(at) != Some(&(i as u32)) && record.code() != SELECT {
-                    visit_edges(record, &trace.constants, values, i, |side, factor| {
+                    visit_edges_apart(record, &trace.constants, values, i, |side, factor| {
                         let adjoint = &mut adjoints[record.operand(side)];
                         *adjoint = adjoint.plus(ct.times(factor));
                     });
@@ -335,33 +336,35 @@ const SQUARE: u8 = Op::Unary(Unary::Square).encode().0;
 const SELECT: u8 = Op::Select.encode().0;
 
 /// The second derivatives of a record by its operands: by `a` twice, by both, by `b` twice. The rules of first derivatives
-/// are differentiated by duals.
+/// are differentiated by duals, whose operations are calls: the rules of all operations over the tangents of eight points are
+/// long.
 #[track_caller]
 fn seconds<R: Real>(record: Record, constants: &[f64], values: &[R], i: usize) -> [R; 3] {
     let zero = R::constant(0.0);
-    let (a, b, z) = (record.a(), record.b(), values[i]);
+    let (a, b, z) = (record.a(), record.b(), Called(values[i]));
     match record.op() {
         Op::Unary(op) => {
             let x = values[a];
-            let y = Dual::new(z, op.partial(x, z));
-            [op.partial(Dual::variable(x), y).tangent(), zero, zero]
+            let y = Dual::new(values[i], op.partial(Called(x), z).0);
+            [op.partial(Called(Dual::variable(x)), Called(y)).0.tangent(), zero, zero]
         }
         Op::Binary(op, Form::Both) => {
             let (x, y) = (values[a], values[b]);
-            let (by_x, by_y) = op.partials(x, y, z);
-            let z = Dual::with_tangents(z, [by_x, by_y]);
-            let (by_x, by_y) = op.partials(Dual::<R, 2>::seed(x, 0), Dual::seed(y, 1), z);
-            [by_x.tangents()[0], by_x.tangents()[1], by_y.tangents()[1]]
+            let (by_x, by_y) = op.partials(Called(x), Called(y), z);
+            let z = Dual::with_tangents(values[i], [by_x.0, by_y.0]);
+            let (x, y) = (Dual::<R, 2>::seed(x, 0), Dual::<R, 2>::seed(y, 1));
+            let (by_x, by_y) = op.partials(Called(x), Called(y), Called(z));
+            [by_x.0.tangents()[0], by_x.0.tangents()[1], by_y.0.tangents()[1]]
         }
         Op::Binary(op, Form::Right) => {
             let (x, y) = (values[a], R::constant(constants[b]));
-            let z = Dual::new(z, op.partial_x(x, y, z));
-            [op.partial_x(Dual::variable(x), Dual::lift(y), z).tangent(), zero, zero]
+            let z = Dual::new(values[i], op.partial_x(Called(x), Called(y), z).0);
+            [op.partial_x(Called(Dual::variable(x)), Called(Dual::lift(y)), Called(z)).0.tangent(), zero, zero]
         }
         Op::Binary(op, Form::Left) => {
             let (x, y) = (R::constant(constants[b]), values[a]);
-            let z = Dual::new(z, op.partial_y(x, y, z));
-            [op.partial_y(Dual::lift(x), Dual::variable(y), z).tangent(), zero, zero]
+            let z = Dual::new(values[i], op.partial_y(Called(x), Called(y), z).0);
+            [op.partial_y(Called(Dual::lift(x)), Called(Dual::variable(y)), Called(z)).0.tangent(), zero, zero]
         }
         other => unreachable!("{} has no second derivatives", other.name()),
     }
@@ -402,7 +405,7 @@ impl<R: Real> Partials<R> {
             return Partials { a: Some(Part::Where(chosen)), b: Some(Part::Where(!chosen)) };
         }
         let mut partials = Partials { a: None, b: None };
-        visit_edges(record, &trace.constants, values, i, |side, factor| match side {
+        visit_edges_apart(record, &trace.constants, values, i, |side, factor| match side {
             Side::A => partials.a = Some(Part::Factor(factor)),
             Side::B => partials.b = Some(Part::Factor(factor)),
         });

@@ -5,7 +5,7 @@ use crate::algorithm::Base;
 use crate::dual::Dual;
 use crate::sparsity::edge::TooMany;
 use crate::sparsity::{Colouring, ColouringError, Method, Order, Recovery};
-use crate::tape::sweep::Pack;
+use crate::tape::cotangent::Pack;
 use crate::tape::trace::Trace;
 use wengert_kernels::pattern::Pattern;
 

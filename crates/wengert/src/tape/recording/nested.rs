@@ -7,8 +7,9 @@
 use super::{BLOCK, Block, LIST, List, Mode, Scope, TAPE, const_code};
 use crate::ops::Binary;
 use crate::real::Real;
+use crate::tape::cotangent::{Cotangent, Factor};
 use crate::tape::record::{INDEX_BITS, INDEX_MASK, Op, Record, Side};
-use crate::tape::sweep::{Cotangent, Factor, Lookup, Visit, hot_uses_both, visit_all_edges, visit_hot_edges};
+use crate::tape::sweep::{Lookup, Visit, edges_apart, hot_uses_both, visit_hot_edges};
 use crate::tape::trace::for_each_edge;
 use crate::tape::{Var, lift};
 
@@ -109,7 +110,8 @@ impl Nested {
                 let mut descent = Descent { record, ct, mark: self.mark, adjoints: &mut adjoints };
                 let y = || self.at(self.mark + i);
                 if !visit_hot_edges(record, &Constants, &self, y, &mut descent) {
-                    visit_all_edges(record, &Constants, &self, y, &mut descent);
+                    let edges = edges_apart(record, &Constants, &self, self.mark + i);
+                    edges.into_iter().flatten().for_each(|(side, factor)| descent.edge(side, factor));
                 }
             }
         } else {
@@ -280,9 +282,8 @@ fn push_forward<R: Tangent>(
         if depends {
             let y = || values.at(mark + i);
             if !visit_hot_edges(record, constants, values, y, &mut ascent) {
-                // A closure, which is not inlined into the many rules of rarer operations.
-                let mut edge = |side, factor| ascent.edge(side, factor);
-                visit_all_edges(record, constants, values, y, &mut edge);
+                let edges = edges_apart(record, constants, values, mark + i);
+                edges.into_iter().flatten().for_each(|(side, factor)| ascent.edge(side, factor));
             }
         }
         let sum = ascent.sum;
