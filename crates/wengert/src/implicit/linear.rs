@@ -105,7 +105,11 @@ impl LinearSolve {
     }
 
     /// What the norm of `b - map(x)` may be, relative to that of `b`: 1e-10 if it is not said, and 1e-5 if some of it is in
-    /// single precision. It counts for the systems of derivatives too.
+    /// single precision. It counts for the systems of derivatives too, whose right-hand sides are tangents or cotangents.
+    ///
+    /// The norm is that of all numbers together. Where some are smaller than others by more than the tolerance, because their units or
+    /// their weights in a loss are that far apart, they may be left as they are at the start: a derivative of 0. Numbers of about one size,
+    /// or a smaller tolerance, help.
     #[must_use]
     pub fn tolerance(mut self, tolerance: f64) -> Self {
         self.tolerance = Some(tolerance);

@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 
-use super::{Linear, NAME, Ode, Slope};
+use super::along::Along;
+use super::{NAME, Ode, Slope};
 use crate::array::Type;
 use crate::control::Scan;
 use crate::error::{Error, Line};
@@ -20,8 +21,6 @@ struct Pullback<'a> {
     function: &'a Function,
     /// Gives the slope, then the cotangents of the state and of the real captures.
     pulled: &'a Program,
-    /// The tangent of the slope, if there is one.
-    tangent: Option<Program>,
     captures: &'a [Tensor],
     /// How many leaves a state has.
     leaves: usize,
@@ -52,15 +51,7 @@ pub(super) fn pullback(
         let (known, given) = operands.split_at(inputs.len() + function.closed.captures.len());
         let (states, cts) = given.split_at(leaves);
         let (inputs, captures) = known.split_at(inputs.len());
-        let pullback = Pullback {
-            ode,
-            function,
-            pulled: &pulled,
-            tangent: ode.tangent(function, leaves),
-            captures,
-            leaves,
-            times: &inputs[0],
-        };
+        let pullback = Pullback { ode, function, pulled: &pulled, captures, leaves, times: &inputs[0] };
         pullback.run(states, cts)
     })
 }
@@ -71,9 +62,9 @@ fn without_captures(function: &Function) -> graph::Closed {
 }
 
 impl Pullback<'_> {
-    /// The types of the captures that have cotangents.
-    fn real(&self) -> Vec<&Type> {
-        self.captures.iter().map(Tensor::ty).filter(|ty| ty.dtype.is_float()).collect()
+    /// The captures that have cotangents.
+    fn real(&self) -> Vec<Tensor> {
+        self.captures.iter().filter(|p| p.dtype().is_float()).cloned().collect()
     }
 
     fn slope(&self, t: &Tensor, y: &[Tensor]) -> Result<Vec<Tensor>, Error> {
@@ -94,13 +85,13 @@ impl Pullback<'_> {
         Ok(slopes)
     }
 
-    /// The product of the Jacobian along `s` with a vector.
+    /// The slopes of a cotangent and of the sums, in general: nothing is differentiated.
     fn linear(&self, s: &Tensor, y: &[Tensor], v: &[Tensor]) -> Result<Vec<Tensor>, Error> {
-        let program = self.tangent.as_ref().expect("it is asked where there is one");
-        let point: Vec<Tensor> = std::iter::once((-s).convert(self.times.dtype())).chain(y.iter().cloned()).collect();
-        let captures: Vec<Tensor> = self.captures.iter().map(Tensor::detach).chain(v.iter().cloned()).collect();
-        let image = at(NAME, program, &point, &captures)?.split_off(y.len());
-        Ok(image.iter().map(|x| -x).collect())
+        let time = (-s).convert(self.times.dtype());
+        let captures: Vec<Tensor> = self.captures.iter().map(Tensor::detach).collect();
+        let operands: Vec<&Tensor> =
+            std::iter::once(&time).chain(y).chain(&captures).chain(&v[..self.leaves]).collect();
+        Ok(graph::apply_program(NAME, self.pulled, &operands)?.split_off(self.leaves))
     }
 
     /// The cotangents of times, start and captures, for those of the states at all times.
@@ -111,7 +102,7 @@ impl Pullback<'_> {
         let later = |arrays: &[Tensor]| arrays.iter().map(|array| array.slice(1..)).collect::<Vec<Tensor>>();
         let none: Vec<Tensor> =
             states.iter().map(|array| zeros(&Type::new(array.dtype(), &array.shape()[1..]))).collect();
-        let sums: Vec<Tensor> = self.real().into_iter().map(zeros).collect();
+        let sums: Vec<Tensor> = self.real().iter().map(|p| zeros(p.ty())).collect();
         let rows = ((times.slice(..-1), times.slice(1..)), later(states), later(cts));
         let failed = RefCell::new(None);
         let ((a, sums), ends) =
@@ -145,8 +136,9 @@ impl Pullback<'_> {
         let all = [y, &a, sums].concat();
         let backwards = |s: &Tensor, all: &[Tensor]| self.backwards(s, all);
         let linear = |s: &Tensor, y: &[Tensor], v: &[Tensor]| self.linear(s, y, v);
-        let linear = self.tangent.as_ref().map(|_| &linear as Linear<'_>);
-        let slope = Slope { at: &backwards, linear, counted: self.leaves };
+        let real = self.real();
+        let along = self.ode.has_along().then_some(Along::Cotangent(&linear, &real));
+        let slope = Slope { at: &backwards, along, counted: self.leaves };
         let times = Tensor::stack(&[&-to, &-from], 0);
         let rows = self.ode.solved(&slope, &all, &times)?;
         let last: Vec<Tensor> = rows[self.leaves..].iter().map(|rows| rows.slice(1)).collect();

@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 
-use super::rates::{Rates, at_start, pattern, rates};
+use super::along::pattern;
 use super::{NAME, Slope, joined};
 use crate::control::{Scan, While};
 use crate::error::Error;
@@ -24,7 +24,7 @@ pub(super) struct Control {
 }
 
 /// The coefficients of the stages after the first, with their times.
-const STAGES: [(f64, &[f64]); 5] = [
+pub(super) const STAGES: [(f64, &[f64]); 5] = [
     (1.0 / 5.0, &[1.0 / 5.0]),
     (3.0 / 10.0, &[3.0 / 40.0, 9.0 / 40.0]),
     (4.0 / 5.0, &[44.0 / 45.0, -56.0 / 15.0, 32.0 / 9.0]),
@@ -33,10 +33,10 @@ const STAGES: [(f64, &[f64]); 5] = [
 ];
 
 /// Those of the step, which is the last stage too: the slope there is the first of the next step.
-const STEP: [f64; 6] = [35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0];
+pub(super) const STEP: [f64; 6] = [35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0];
 
 /// The step of order 5 less that of order 4.
-const ERROR: [f64; 7] =
+pub(super) const ERROR: [f64; 7] =
     [71.0 / 57600.0, 0.0, -71.0 / 16695.0, 71.0 / 1920.0, -17253.0 / 339200.0, 22.0 / 525.0, -1.0 / 40.0];
 
 /// The part of the continuous extension that is no combination of states and slopes at both ends.
@@ -63,22 +63,21 @@ struct Course {
     middle: Vec<Tensor>,
     /// The times of both ends, the length that comes next, the number of steps.
     time: [Tensor; 4],
-    /// How fast the equation is, along the way.
-    rates: Rates,
+    /// What goes along, at the end of the step; nothing if no derivative is known.
+    along: Vec<Tensor>,
 }
 
 /// A [`Course`] as a tree.
-type Carry = (Vec<Tensor>, Vec<Tensor>, Vec<Tensor>, Vec<Tensor>, Vec<Tensor>, [Tensor; 4], (Vec<Tensor>, Tensor));
+type Carry = (Vec<Tensor>, Vec<Tensor>, Vec<Tensor>, Vec<Tensor>, Vec<Tensor>, [Tensor; 4], Vec<Tensor>);
 
 impl Course {
     fn of(carry: Carry) -> Self {
-        let (from, to, slope_from, slope_to, middle, time, (along, rate)) = carry;
-        Course { from, to, slope_from, slope_to, middle, time, rates: Rates { along, rate } }
+        let (from, to, slope_from, slope_to, middle, time, along) = carry;
+        Course { from, to, slope_from, slope_to, middle, time, along }
     }
 
     fn carry(self) -> Carry {
-        let Rates { along, rate } = self.rates;
-        (self.from, self.to, self.slope_from, self.slope_to, self.middle, self.time, (along, rate))
+        (self.from, self.to, self.slope_from, self.slope_to, self.middle, self.time, self.along)
     }
 }
 
@@ -92,8 +91,7 @@ pub(super) fn solve(slope: &Slope<'_>, y0: &[Tensor], times: &Tensor, control: &
         None => guess(slope, &y0, &first, &start, control)?,
     };
     let pattern = pattern(&y0[..slope.counted]);
-    let (rates, most) = at_start(slope, &pattern, &start, &y0, control)?;
-    let length = length.minimum(&most);
+    let along = slope.along.as_ref().map(|along| along.start(&pattern, &y0[..slope.counted], control));
     let course = Course {
         from: y0.clone(),
         to: y0.clone(),
@@ -101,7 +99,7 @@ pub(super) fn solve(slope: &Slope<'_>, y0: &[Tensor], times: &Tensor, control: &
         slope_to: first.clone(),
         middle: first,
         time: [start.clone(), start, rounded(&length), count(0)],
-        rates,
+        along: along.unwrap_or_default(),
     };
     let failed = RefCell::new(None);
     let (_, rest) = Scan::new().try_run(course.carry(), times.slice(1..), |carry, time| {
@@ -149,7 +147,7 @@ fn reach(
     let row = between(&course, time);
     let limit = Ensure::new(
         NAME,
-        "it does not reach t = {}: it is at t = {} after {} steps, which is the limit; `without_rates` lifts the bound of steps that \
+        "it does not reach t = {}: it is at t = {} after {} steps, which is the limit; `values_only` lifts the bound of steps that \
          derivatives need",
     );
     let row = ensured(&row, &limit, &reached.or(steps.lt(control.limit)), &[time, to, steps])?;
@@ -195,21 +193,29 @@ fn stepped(
     let length = last.where_(&(end - t), length);
     let y = &course.to;
     let mut slopes = vec![course.slope_to.clone()];
+    let mut stages = vec![(t.clone(), y.clone())];
     for (part, factors) in STAGES {
-        let stage = plus(y, &length, &combined(factors, &slopes));
-        slopes.push(slope.at(&(t + &length * part), &stage)?);
+        let (t, y) = (t + &length * part, plus(y, &length, &combined(factors, &slopes)));
+        slopes.push(slope.at(&t, &y)?);
+        stages.push((t, y));
     }
     let after = plus(y, &length, &combined(&STEP, &slopes));
     slopes.push(slope.at(&next, &after)?);
+    stages.push((next.clone(), after.clone()));
     let own = slope.counted;
     let wrong = scaled(&combined(&ERROR, &slopes), &length);
     let error = size(&wrong[..own], &[&y[..own], &after[..own]], control);
+    let (error, along) = match &slope.along {
+        Some(along) => {
+            let (other, along) = along.step(pattern, &course.along, &stages, &length, control)?;
+            (error.maximum(&other), along)
+        }
+        None => (error, Vec::new()),
+    };
     let fits = error.le(1.0);
     // A number at least, and 0.2 where the error is none.
     let factor = (error.maximum(1e-12).powf(-0.2) * 0.9).clamp(0.2, 10.0);
     let factor = error.le(f64::MAX).where_(&factor, 0.2);
-    let (rates, most) = rates(slope, pattern, Some(&course.rates), &next, &after, control)?;
-    let longest = fits.where_(&most, f64::MAX);
     let middle = scaled(&combined(&EXTENSION, &slopes), &length);
     let slope_after = slopes.pop().expect("there are seven");
     let [from, to, ..] = &course.time;
@@ -219,16 +225,8 @@ fn stepped(
         slope_from: chosen(&fits, &course.slope_to, &course.slope_from),
         slope_to: chosen(&fits, &slope_after, &course.slope_to),
         middle: chosen(&fits, &middle, &course.middle),
-        time: [
-            fits.where_(to, from),
-            fits.where_(&next, to),
-            rounded(&(&length * factor).minimum(&longest)),
-            steps + 1,
-        ],
-        rates: Rates {
-            along: chosen(&fits, &rates.along, &course.rates.along),
-            rate: fits.where_(&rates.rate, &course.rates.rate),
-        },
+        time: [fits.where_(to, from), fits.where_(&next, to), rounded(&(&length * factor)), steps + 1],
+        along: chosen(&fits, &along, &course.along),
     })
 }
 
@@ -238,7 +236,7 @@ fn rounded(length: &Tensor) -> Tensor {
 }
 
 /// `a[0] k[0] + a[1] k[1] + …` without the terms that are zero.
-fn combined(factors: &[f64], slopes: &[Vec<Tensor>]) -> Vec<Tensor> {
+pub(super) fn combined(factors: &[f64], slopes: &[Vec<Tensor>]) -> Vec<Tensor> {
     let leaf = |k: usize| {
         let terms = factors.iter().zip(slopes).filter(|(factor, _)| **factor != 0.0);
         let sum = terms.map(|(&factor, slope)| &slope[k] * factor).reduce(|sum, term| sum + term);
@@ -247,7 +245,7 @@ fn combined(factors: &[f64], slopes: &[Vec<Tensor>]) -> Vec<Tensor> {
     (0..slopes[0].len()).map(leaf).collect()
 }
 
-fn scaled(x: &[Tensor], factor: &Tensor) -> Vec<Tensor> {
+pub(super) fn scaled(x: &[Tensor], factor: &Tensor) -> Vec<Tensor> {
     x.iter().map(|x| x * factor.convert(x.dtype())).collect()
 }
 

@@ -4,13 +4,14 @@
 //! taken (the discrete adjoint): everything follows from the loops.
 
 mod adjoint;
+mod along;
 mod dormand_prince;
-mod rates;
 mod rk4;
 
 use std::panic::Location;
 use std::sync::Arc;
 
+use self::along::Along;
 use self::dormand_prince::Control;
 use crate::array::{Array, DType};
 use crate::error::{Error, ErrorKind, Line, OrRaise};
@@ -52,10 +53,11 @@ use crate::tree::{Tree, leaves};
 /// captures: the steps that were taken are differentiated, in every mode and order (the discrete adjoint), and under
 /// [`vmap`](crate::vmap), where every example takes steps of its own. The lengths of the adaptive steps are constants of the
 /// derivative: the exponent of each, to base 2, is rounded down to eighths, and rounding has none. So the derivative is of the accuracy
-/// of the method, and misses how the error itself would change with the lengths. A step is also no longer than the largest rate of the
-/// linearised equation allows, so that what is at rest, of which the error of the values says nothing, has the derivatives of that equation.
-/// The rate is estimated, by a power iteration along the way: a fast part of a large state that appears late is seen after some steps.
-/// For its reverse, the states of all steps
+/// of the method, and misses how the error itself would change with the lengths. Beside the values a tangent takes the same steps, in
+/// a general direction of `y0` and of what `f` captures, and its estimated error is within ten times the tolerance too: so what is at rest,
+/// of which the error of the values says nothing, has the derivatives of the linearised equation. Second derivatives are those of the same
+/// steps, and not bounded by themselves: where the linear part of an equation vanishes at rest, as that of `y' = y^2 sin t` at 0, they may
+/// be those of too long steps. For its reverse, the states of all steps
 /// between two times are kept, and computed again for each pair of times.
 ///
 /// # Panics
@@ -91,7 +93,7 @@ pub struct Ode {
     first: Option<f64>,
     limit: usize,
     continuous: bool,
-    rates: bool,
+    along: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +111,7 @@ impl Default for Ode {
             first: None,
             limit: 10_000,
             continuous: false,
-            rates: true,
+            along: true,
         }
     }
 }
@@ -165,21 +167,21 @@ impl Ode {
         self
     }
 
-    /// Bounds steps by the error of the values alone, not by the rates of the linearised equation: fewer of them where the equation is
-    /// stiff or at rest, for values that nobody differentiates. Derivatives are then those of the steps too, and may be wrong by any
-    /// factor where the state, or a part of it, is at rest.
+    /// Bounds steps by the error of the values alone, not by that of a tangent beside them: for values that nobody differentiates, in a
+    /// third of the time, and in fewer steps where the equation is stiff or at rest. Derivatives are then those of the steps too, and may
+    /// be wrong by any factor where the state, or a part of it, is at rest, or is what the method has exactly.
     ///
     /// ```
     /// use wengert::prelude::*;
     /// use wengert::Ode;
     /// let (rest, times) = (Tensor::from(1.0), Tensor::from([0.0, 10.0]));
     /// let course = |ode: Ode| ode.limit(100).try_run(&rest, &times, |_, y| (1.0 - y) * 1e6).map(|y| y.slice(1).item());
-    /// assert_eq!(course(Ode::new().without_rates()).unwrap(), 1.0);
+    /// assert_eq!(course(Ode::new().values_only()).unwrap(), 1.0);
     /// assert!(course(Ode::new()).unwrap_err().to_string().contains("after 100 steps"));
     /// ```
     #[must_use]
-    pub fn without_rates(mut self) -> Self {
-        self.rates = false;
+    pub fn values_only(mut self) -> Self {
+        self.along = false;
         self
     }
 
@@ -226,7 +228,7 @@ impl Ode {
     /// numbers with one element at least, or do not increase; if the leaves of `f` are not those
     /// of the state; if a state is not finite at a time; if the limit of steps is reached, or steps within the tolerance would be
     /// too short to move the time, as at a singularity; if an operation of `f` has a derivative that is an error there, unless
-    /// [`Ode::without_rates`] asks for none.
+    /// [`Ode::values_only`] asks for none.
     #[track_caller]
     pub fn try_run<Y, D>(&self, y0: Y, times: &Tensor, f: impl FnOnce(Tensor, Y::Vars) -> D) -> Result<Y::Grad, Error>
     where
@@ -262,14 +264,18 @@ impl Ode {
                 let point: Vec<Tensor> = std::iter::once(t.convert(times.dtype())).chain(y.iter().cloned()).collect();
                 crate::implicit::at(NAME, &function.closed.program, &point, captures)
             };
-            let along = |t: &Tensor, y: &[Tensor], v: &[Tensor]| {
+            let fixed: Vec<Tensor> = captures.iter().map(Tensor::detach).collect();
+            let real: Vec<Tensor> = captures.iter().filter(|p| p.dtype().is_float()).cloned().collect();
+            let direction = along::direction(&real);
+            let linear = |t: &Tensor, y: &[Tensor], v: &[Tensor]| {
+                let (program, of_captures) = tangent.as_ref().expect("it is asked where there is one");
                 let point: Vec<Tensor> = std::iter::once(t.convert(times.dtype())).chain(y.iter().cloned()).collect();
-                let captures: Vec<Tensor> = captures.iter().map(Tensor::detach).chain(v.iter().cloned()).collect();
-                let program = tangent.as_ref().expect("it is asked where there is one");
-                Ok(crate::implicit::at(NAME, program, &point, &captures)?.split_off(y.len()))
+                let direction = if *of_captures { &direction[..] } else { &[] };
+                let rest = [&fixed, v, direction].concat();
+                Ok(crate::implicit::at(NAME, program, &point, &rest)?.split_off(y.len()))
             };
-            let linear = tangent.as_ref().map(|_| &along as Linear<'_>);
-            self.solved(&Slope { at: &at, linear, counted: y0.len() }, y0, &increasing(&times.to_f64())?)
+            let along = tangent.as_ref().map(|_| Along::Tangent(&linear));
+            self.solved(&Slope { at: &at, along, counted: y0.len() }, y0, &increasing(&times.to_f64())?)
         })?;
         let operands: Vec<&Tensor> = inputs.iter().chain(&function.closed.captures).collect();
         let rows = if self.continuous {
@@ -304,14 +310,25 @@ impl Ode {
         }
     }
 
-    /// The Program of [`Linear`]: `f`, and its tangent behind it; none where it has none, or none is asked.
-    fn tangent(&self, function: &Function, leaves: usize) -> Option<Program> {
-        if !self.rates || matches!(self.method, Method::Rk4 { .. }) {
+    /// Whether something goes along with the state.
+    fn has_along(&self) -> bool {
+        self.along && matches!(self.method, Method::DormandPrince)
+    }
+
+    /// `f`, and behind it its tangent along the state, and along the real captures if that is said; none where it has none, or none is
+    /// asked.
+    fn tangent(&self, function: &Function, leaves: usize) -> Option<(Program, bool)> {
+        if !self.has_along() {
             return None;
         }
         let program = &function.closed.program;
-        let active: Vec<bool> = (0..program.input_types().len()).map(|k| (1..=leaves).contains(&k)).collect();
-        program.jvp(&active).ok()
+        let of = |captures: bool| {
+            let is_active = |k: usize| (1..=leaves).contains(&k) || (captures && k > leaves);
+            let inputs = program.input_types().iter().enumerate();
+            let active: Vec<bool> = inputs.map(|(k, ty)| ty.dtype.is_float() && is_active(k)).collect();
+            program.jvp(&active).ok().map(|tangent| (tangent, captures))
+        };
+        of(true).or_else(|| of(false))
     }
 
     /// The states at all times.
@@ -340,14 +357,11 @@ const NAME: &str = "odeint";
 /// `f(t, y)`, of a time in double precision and the leaves of a state.
 type Field<'a> = &'a dyn Fn(&Tensor, &[Tensor]) -> Result<Vec<Tensor>, Error>;
 
-/// The product of the Jacobian of `f` in the state, at a time and a state, with a vector.
-type Linear<'a> = &'a dyn Fn(&Tensor, &[Tensor], &[Tensor]) -> Result<Vec<Tensor>, Error>;
-
 /// The right-hand side of an equation.
 struct Slope<'a> {
     at: Field<'a>,
-    /// Its derivative, where there is one.
-    linear: Option<Linear<'a>>,
+    /// What goes along with the state, if anything.
+    along: Option<Along<'a>>,
     /// How many leaves count in errors, and have to be finite; the others follow.
     counted: usize,
 }

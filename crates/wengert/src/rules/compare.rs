@@ -26,6 +26,9 @@ fn active(point: &[Array]) -> Vec<bool> {
     point.iter().map(|x| x.dtype().is_float()).collect()
 }
 
+/// Derivatives along a direction as large as the point are small below this share of the values.
+const SHARE: f64 = 1e-3;
+
 /// Half the digits that differences of order 4 keep, relative to the largest value.
 fn tolerance(point: &[Array]) -> f64 {
     if point.iter().any(|x| x.dtype() == DType::F32) { 3e-2 } else { 1e-7 }
@@ -50,9 +53,10 @@ pub(super) fn forwards(op: &Op, point: &[Array]) -> Result<(), String> {
             let moving: Vec<Array> = real(&dots).cloned().collect();
             let results = tangent.run(&[point, &moving[..]].concat()).map_err(inside)?;
             let got = numbers(&results[program.outputs().len()..]);
-            let (error, scale) = difference(&program, point, &dots, |slopes| {
+            let (error, scale) = difference(&program, point, &dots, |slopes, values| {
                 let off = slopes.iter().zip(&got).map(|(slope, got)| (slope - got).abs()).fold(0.0, larger);
-                (off, slopes.iter().chain(&got).map(|x| x.abs()).fold(1e-3, f64::max))
+                let least = values.iter().map(|x| x.abs() * SHARE).fold(0.0, f64::max);
+                (off, slopes.iter().chain(&got).map(|x| x.abs()).fold(least, f64::max))
             })
             .map_err(inside)?;
             agree("derivative", operand, error, scale, tolerance(point))?;
@@ -76,9 +80,11 @@ pub(super) fn backwards(op: &Op, point: &[Array]) -> Result<(), String> {
             let (got, own) = (numbers(&pulled[results.len()..]), numbers(&dots));
             let got: f64 = got.iter().zip(&own).map(|(ct, dot)| ct * dot).sum();
             let weights = numbers(&cts);
-            let (error, scale) = difference(&program, point, &dots, |slopes| {
-                let terms = || slopes.iter().zip(&weights).map(|(slope, ct)| slope * ct);
-                (terms().sum::<f64>() - got, terms().map(f64::abs).sum::<f64>().max(got.abs()).max(1e-3))
+            let (error, scale) = difference(&program, point, &dots, |slopes, values| {
+                let dot = |x: &[f64]| x.iter().zip(&weights).map(|(x, ct)| x * ct).collect::<Vec<f64>>();
+                let size = |x: &[f64]| dot(x).iter().map(|x| x.abs()).sum::<f64>();
+                let error = dot(slopes).iter().sum::<f64>() - got;
+                (error, size(slopes).max(got.abs()).max(size(values) * SHARE))
             })
             .map_err(inside)?;
             agree("derivative", operand, error.abs(), scale, tolerance(point))?;
@@ -156,13 +162,9 @@ pub(super) fn repeats(op: &Op, point: &[Array]) -> Result<(), String> {
 /// That the code for two examples at once gives what that for one gives.
 pub(super) fn together(op: &Op, two: &Op, point: &[Array]) -> Result<(), String> {
     let alone_at = |at: &[Array]| alone(op, at)?.run(at).map_err(inside);
-    let near: Vec<Array> = point
-        .iter()
-        .map(|x| {
-            let moved = x.to_f64().iter().zip(direction(x, 0, true).to_f64()).map(|(x, dot)| x + 1e-3 * dot).collect();
-            like(x, moved)
-        })
-        .collect();
+    let beside =
+        |x: &Array, dot: Array| like(x, x.to_f64().iter().zip(dot.to_f64()).map(|(x, dot)| x + 1e-3 * dot).collect());
+    let near: Vec<Array> = point.iter().map(|x| beside(x, scaled(x, &direction(x, 0, true)))).collect();
     // A neighbour may lie outside of the domain.
     let (other, wanted) = match alone_at(&near) {
         Ok(results) => (near, results),
@@ -212,9 +214,18 @@ fn larger(x: f64, y: f64) -> f64 {
     if y.is_nan() || x.is_nan() { f64::NAN } else { x.max(y) }
 }
 
-/// A direction along one operand.
+/// A direction along one operand, as large as that is.
 fn directions(point: &[Array], seed: usize, operand: usize) -> Vec<Array> {
-    point.iter().enumerate().map(|(k, x)| direction(x, seed, k == operand)).collect()
+    point.iter().enumerate().map(|(k, x)| scaled(x, &direction(x, seed, k == operand))).collect()
+}
+
+/// A direction in the units of a point: each number times that of the point; where that is 0, the largest one, and 1 if all are.
+fn scaled(x: &Array, direction: &Array) -> Array {
+    let sizes: Vec<f64> = x.to_f64().iter().map(|x| x.abs()).collect();
+    let largest = sizes.iter().copied().filter(|size| size.is_finite()).fold(0.0, f64::max);
+    let otherwise = if largest > 0.0 { largest } else { 1.0 };
+    let unit = |size: f64| if size > 0.0 && size.is_finite() { size } else { otherwise };
+    like(x, direction.to_f64().iter().zip(&sizes).map(|(dot, &size)| dot * unit(size)).collect())
 }
 
 /// Numbers of mixed sign between 1/2 and 1, or zeros.
@@ -241,7 +252,7 @@ fn difference(
     program: &Program,
     point: &[Array],
     dots: &[Array],
-    compare: impl Fn(&[f64]) -> (f64, f64),
+    compare: impl Fn(&[f64], &[f64]) -> (f64, f64),
 ) -> Result<(f64, f64), Error> {
     let at = |t: f64| -> Result<Vec<f64>, Error> {
         let moved = point.iter().zip(dots).map(|(x, dot)| {
@@ -252,7 +263,7 @@ fn difference(
     };
     let mut best = (f64::NAN, 0.0);
     let mut failed = None;
-    for step in (1..=10).map(|k| 0.1 * 0.3f64.powi(k)) {
+    for step in (1..=16).map(|k| 0.1 * 0.3f64.powi(k)) {
         let rows = [at(-2.0 * step), at(-step), at(step), at(2.0 * step)];
         let [Ok(far_back), Ok(back), Ok(forward), Ok(far)] = rows else {
             // A step may leave the domain of a function that says so; a shorter one need not.
@@ -260,7 +271,7 @@ fn difference(
             continue;
         };
         let slope = |k: usize| (8.0 * (forward[k] - back[k]) - (far[k] - far_back[k])) / (12.0 * step);
-        let (error, scale) = compare(&(0..forward.len()).map(slope).collect::<Vec<f64>>());
+        let (error, scale) = compare(&(0..forward.len()).map(slope).collect::<Vec<f64>>(), &forward);
         let error = error.abs();
         if best.0.is_nan() || error / scale < best.0 / best.1 {
             best = (error, scale);

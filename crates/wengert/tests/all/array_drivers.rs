@@ -254,6 +254,22 @@ fn a_rule_that_is_not_linear_is_refused() {
 }
 
 #[test]
+fn a_rule_is_compared_in_the_units_of_its_samples() {
+    let cube = |factor: f64| {
+        wengert::CustomRule::vjp("cube", |x| vec![x[0].powi(3)], move |x, _, ct| vec![x[0].square() * factor * &ct[0]])
+    };
+    for size in [1e-60, 1e-6, 1.0, 1e6, 1e12] {
+        let sample = Tensor::from([1.5, -0.7, 0.0]) * size;
+        assert!(cube(3.0).register(&[std::slice::from_ref(&sample)]).is_ok(), "{size}");
+        let why = cube(2.9).register(&[&[sample]]).unwrap_err().to_string();
+        assert!(why.contains("disagrees with differences"), "{size}: {why}");
+    }
+    let single = (Tensor::from([1.5, -0.7]) * 1e6).to_f32();
+    assert!(cube(3.0).register(&[std::slice::from_ref(&single)]).is_ok());
+    assert!(cube(2.0).register(&[&[single]]).is_err());
+}
+
+#[test]
 fn a_rule_is_compared_at_operands_that_have_elements() {
     let wrong = || wengert::CustomRule::vjp("wrong", |x| vec![x[0].sin()], |x, _, ct| vec![x[0].sin() * &ct[0]]);
     let refused = |samples: &[&[Tensor]]| wrong().register(samples).unwrap_err().to_string();

@@ -5,6 +5,7 @@ mod classical;
 mod continuous;
 mod errors;
 mod rest;
+mod varying;
 
 use wengert::prelude::*;
 use wengert::{DType, Ode};

@@ -90,7 +90,7 @@ fn one_fast_part_of_many_is_found_before_the_first_step() {
 fn a_derivative_that_is_refused_is_not_asked_for_values_alone() {
     // The norm of the identity has no derivative; the value needs none.
     let course = |ode: Ode| ode.try_run(&Tensor::eye(2), &ends(1.0), |_, a| &a / a.spectral_norm()).map(|y| y.slice(1));
-    near("identity", &course(Ode::new().without_rates()).unwrap(), &(Tensor::eye(2) * 2.0), 1e-8);
+    near("identity", &course(Ode::new().values_only()).unwrap(), &(Tensor::eye(2) * 2.0), 1e-8);
     let why = course(Ode::new()).unwrap_err().to_string();
     assert!(why.contains("ode/rest.rs:"), "{why}");
 }
