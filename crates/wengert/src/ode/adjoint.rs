@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 
-use super::along::Along;
-use super::{NAME, Ode, Slope};
+use super::along::{Along, Kind};
+use super::{NAME, Ode, Slope, is_single};
 use crate::array::Type;
 use crate::control::Scan;
 use crate::error::{Error, Line};
@@ -85,7 +85,7 @@ impl Pullback<'_> {
         Ok(slopes)
     }
 
-    /// The slopes of a cotangent and of the sums, in general: nothing is differentiated.
+    /// The slopes of any cotangent and of its sums; nothing of them is differentiated.
     fn linear(&self, s: &Tensor, y: &[Tensor], v: &[Tensor]) -> Result<Vec<Tensor>, Error> {
         let time = (-s).convert(self.times.dtype());
         let captures: Vec<Tensor> = self.captures.iter().map(Tensor::detach).collect();
@@ -137,7 +137,9 @@ impl Pullback<'_> {
         let backwards = |s: &Tensor, all: &[Tensor]| self.backwards(s, all);
         let linear = |s: &Tensor, y: &[Tensor], v: &[Tensor]| self.linear(s, y, v);
         let real = self.real();
-        let along = self.ode.has_along().then_some(Along::Cotangent(&linear, &real));
+        let single = is_single(&[&[self.times.clone()], &all[..]].concat());
+        let along = Along { linear: &linear, kind: Kind::Cotangent(&real), single };
+        let along = self.ode.has_along().then_some(along);
         let slope = Slope { at: &backwards, along, counted: self.leaves };
         let times = Tensor::stack(&[&-to, &-from], 0);
         let rows = self.ode.solved(&slope, &all, &times)?;

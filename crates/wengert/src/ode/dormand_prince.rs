@@ -207,7 +207,7 @@ fn stepped(
     let error = size(&wrong[..own], &[&y[..own], &after[..own]], control);
     let (error, along) = match &slope.along {
         Some(along) => {
-            let (other, along) = along.step(pattern, &course.along, &stages, &length, control)?;
+            let (other, along) = along.step(pattern, &course.along, &stages, [&length, end], control)?;
             (error.maximum(&other), along)
         }
         None => (error, Vec::new()),

@@ -8,10 +8,11 @@ mod along;
 mod dormand_prince;
 mod rk4;
 
+use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-use self::along::Along;
+use self::along::{Along, Kind, Source};
 use self::dormand_prince::Control;
 use crate::array::{Array, DType};
 use crate::error::{Error, ErrorKind, Line, OrRaise};
@@ -54,7 +55,7 @@ use crate::tree::{Tree, leaves};
 /// [`vmap`](crate::vmap), where every example takes steps of its own. The lengths of the adaptive steps are constants of the
 /// derivative: the exponent of each, to base 2, is rounded down to eighths, and rounding has none. So the derivative is of the accuracy
 /// of the method, and misses how the error itself would change with the lengths. Beside the values a tangent takes the same steps, in
-/// a general direction of `y0` and of what `f` captures, and its estimated error is within ten times the tolerance too: so what is at rest,
+/// a general direction of `y0` and of what `f` captures, and its estimated error is within ten times the tolerance too, relative to all of it: so what is at rest,
 /// of which the error of the values says nothing, has the derivatives of the linearised equation. Second derivatives are those of the same
 /// steps, and not bounded by themselves: where the linear part of an equation vanishes at rest, as that of `y' = y^2 sin t` at 0, they may
 /// be those of too long steps. For its reverse, the states of all steps
@@ -153,7 +154,7 @@ impl Ode {
     }
 
     /// The length of the first adaptive step that is tried, which is else guessed from slopes (Hairer, Nørsett and Wanner 1993,
-    /// section II.4). It is shorter where the rate of the linearised equation asks for it.
+    /// section II.4). It is refused, and a shorter one tried, where its error or that of the tangent is too large.
     #[must_use]
     pub fn first_step(mut self, length: f64) -> Self {
         self.first = Some(length);
@@ -167,9 +168,9 @@ impl Ode {
         self
     }
 
-    /// Bounds steps by the error of the values alone, not by that of a tangent beside them: for values that nobody differentiates, in a
-    /// third of the time, and in fewer steps where the equation is stiff or at rest. Derivatives are then those of the steps too, and may
-    /// be wrong by any factor where the state, or a part of it, is at rest, or is what the method has exactly.
+    /// Bounds steps by the error of the values alone, not by that of a tangent beside them: for values that nobody differentiates, in half of
+    /// the time, and in fewer steps where the equation is stiff or at rest. Derivatives are then those of the steps too, and may
+    /// be wrong by any factor where the state, or a part of it, is at rest, or moves as the method has it exactly.
     ///
     /// ```
     /// use wengert::prelude::*;
@@ -227,8 +228,8 @@ impl Ode {
     /// If a tolerance is negative or not finite, both are 0, or the first step has no length; if the times are no vector of real
     /// numbers with one element at least, or do not increase; if the leaves of `f` are not those
     /// of the state; if a state is not finite at a time; if the limit of steps is reached, or steps within the tolerance would be
-    /// too short to move the time, as at a singularity; if an operation of `f` has a derivative that is an error there, unless
-    /// [`Ode::values_only`] asks for none.
+    /// too short to move the time, as at a singularity; if an operation of `f` has a derivative that is an error there, along the state or
+    /// along anything real that it captures, unless [`Ode::values_only`] asks for none.
     #[track_caller]
     pub fn try_run<Y, D>(&self, y0: Y, times: &Tensor, f: impl FnOnce(Tensor, Y::Vars) -> D) -> Result<Y::Grad, Error>
     where
@@ -257,7 +258,7 @@ impl Ode {
         })?;
         function.check_gives("slope", "state", &state, line)?;
         let inputs: Vec<Tensor> = std::iter::once(times).chain(&state).cloned().collect();
-        let tangent = self.tangent(&function, state.len());
+        let tangents = self.tangents(&function, state.len());
         let program = function.program_of(&inputs, line, |inputs, captures| {
             let (times, y0) = inputs.split_first().expect("the times are the first");
             let at = |t: &Tensor, y: &[Tensor]| {
@@ -265,17 +266,24 @@ impl Ode {
                 crate::implicit::at(NAME, &function.closed.program, &point, captures)
             };
             let fixed: Vec<Tensor> = captures.iter().map(Tensor::detach).collect();
+            let tangent_of = |program: &Program, t: &Tensor, y: &[Tensor], v: &[Tensor]| {
+                let point: Vec<Tensor> = std::iter::once(t.convert(times.dtype())).chain(y.iter().cloned()).collect();
+                Ok(crate::implicit::at(NAME, program, &point, &[&fixed, v].concat())?.split_off(y.len()))
+            };
+            let Some((by_state, by_captures)) = &tangents else {
+                let slope = Slope { at: &at, along: None, counted: y0.len() };
+                return self.solved(&slope, y0, &increasing(&times.to_f64())?);
+            };
+            let linear = |t: &Tensor, y: &[Tensor], v: &[Tensor]| tangent_of(by_state, t, y, v);
             let real: Vec<Tensor> = captures.iter().filter(|p| p.dtype().is_float()).cloned().collect();
             let direction = along::direction(&real);
-            let linear = |t: &Tensor, y: &[Tensor], v: &[Tensor]| {
-                let (program, of_captures) = tangent.as_ref().expect("it is asked where there is one");
-                let point: Vec<Tensor> = std::iter::once(t.convert(times.dtype())).chain(y.iter().cloned()).collect();
-                let direction = if *of_captures { &direction[..] } else { &[] };
-                let rest = [&fixed, v, direction].concat();
-                Ok(crate::implicit::at(NAME, program, &point, &rest)?.split_off(y.len()))
+            let source = |t: &Tensor, y: &[Tensor]| {
+                tangent_of(by_captures.as_ref().expect("it is asked where there is one"), t, y, &direction)
             };
-            let along = tangent.as_ref().map(|_| Along::Tangent(&linear));
-            self.solved(&Slope { at: &at, along, counted: y0.len() }, y0, &increasing(&times.to_f64())?)
+            let kind = Kind::Tangent(by_captures.as_ref().map(|_| &source as Source<'_>));
+            let along = Along { linear: &linear, kind, single: is_single(&[&[times.clone()], y0, &real].concat()) };
+            let slope = Slope { at: &at, along: Some(along), counted: y0.len() };
+            self.solved(&slope, y0, &increasing(&times.to_f64())?)
         })?;
         let operands: Vec<&Tensor> = inputs.iter().chain(&function.closed.captures).collect();
         let rows = if self.continuous {
@@ -315,20 +323,19 @@ impl Ode {
         self.along && matches!(self.method, Method::DormandPrince)
     }
 
-    /// `f`, and behind it its tangent along the state, and along the real captures if that is said; none where it has none, or none is
-    /// asked.
-    fn tangent(&self, function: &Function, leaves: usize) -> Option<(Program, bool)> {
+    /// The Programs of `f` with its tangent behind it, along the state and along the real captures, if there are any: none where it has
+    /// none, or none is asked.
+    fn tangents(&self, function: &Function, leaves: usize) -> Option<(Program, Option<Program>)> {
         if !self.has_along() {
             return None;
         }
         let program = &function.closed.program;
-        let of = |captures: bool| {
-            let is_active = |k: usize| (1..=leaves).contains(&k) || (captures && k > leaves);
-            let inputs = program.input_types().iter().enumerate();
-            let active: Vec<bool> = inputs.map(|(k, ty)| ty.dtype.is_float() && is_active(k)).collect();
-            program.jvp(&active).ok().map(|tangent| (tangent, captures))
+        let of = |inputs: Range<usize>| {
+            let types = program.input_types().iter().enumerate();
+            let active: Vec<bool> = types.map(|(k, ty)| ty.dtype.is_float() && inputs.contains(&k)).collect();
+            active.contains(&true).then(|| program.jvp(&active).ok()).flatten()
         };
-        of(true).or_else(|| of(false))
+        Some((of(1..leaves + 1)?, of(leaves + 1..program.input_types().len())))
     }
 
     /// The states at all times.
@@ -349,6 +356,11 @@ impl Ode {
             limit: i64::try_from(self.limit).unwrap_or(i64::MAX),
         }
     }
+}
+
+/// Whether some of it is in single precision.
+fn is_single(tensors: &[Tensor]) -> bool {
+    tensors.iter().any(|x| x.dtype() == DType::F32)
 }
 
 /// The operation that errors name.

@@ -26,10 +26,10 @@ fn active(point: &[Array]) -> Vec<bool> {
     point.iter().map(|x| x.dtype().is_float()).collect()
 }
 
-/// Derivatives along a direction as large as the point are small below this share of the values.
+/// Slopes are compared beside this share of the values at least.
 const SHARE: f64 = 1e-3;
 
-/// Half the digits that differences of order 4 keep, relative to the largest value.
+/// Half the digits that differences of order 4 keep, relative to the largest of what is compared.
 fn tolerance(point: &[Array]) -> f64 {
     if point.iter().any(|x| x.dtype() == DType::F32) { 3e-2 } else { 1e-7 }
 }
@@ -219,12 +219,16 @@ fn directions(point: &[Array], seed: usize, operand: usize) -> Vec<Array> {
     point.iter().enumerate().map(|(k, x)| scaled(x, &direction(x, seed, k == operand))).collect()
 }
 
-/// A direction in the units of a point: each number times that of the point; where that is 0, the largest one, and 1 if all are.
+/// A direction in the units of a point: each number times that of the point, or a thousandth of the largest one, or 1 if all are 0.
 fn scaled(x: &Array, direction: &Array) -> Array {
     let sizes: Vec<f64> = x.to_f64().iter().map(|x| x.abs()).collect();
     let largest = sizes.iter().copied().filter(|size| size.is_finite()).fold(0.0, f64::max);
     let otherwise = if largest > 0.0 { largest } else { 1.0 };
-    let unit = |size: f64| if size > 0.0 && size.is_finite() { size } else { otherwise };
+    let unit = |size: f64| match size {
+        0.0 => otherwise,
+        size if size.is_finite() => size.max(1e-3 * largest),
+        _ => otherwise,
+    };
     like(x, direction.to_f64().iter().zip(&sizes).map(|(dot, &size)| dot * unit(size)).collect())
 }
 
@@ -247,7 +251,8 @@ fn like(x: &Array, numbers: Vec<f64>) -> Array {
 }
 
 /// The smallest error over the steps of central differences of order 4, relative to the size of what is compared: `compare`
-/// gives both for the slopes of the real results.
+/// gives both for the slopes of the real results and the largest that these were so far. Steps are as short as numbers of the type
+/// tell apart well.
 fn difference(
     program: &Program,
     point: &[Array],
@@ -263,7 +268,9 @@ fn difference(
     };
     let mut best = (f64::NAN, 0.0);
     let mut failed = None;
-    for step in (1..=16).map(|k| 0.1 * 0.3f64.powi(k)) {
+    let single = point.iter().any(|x| x.dtype() == DType::F32);
+    let mut largest = Vec::new();
+    for step in (1..=if single { 9 } else { 16 }).map(|k| 0.1 * 0.3f64.powi(k)) {
         let rows = [at(-2.0 * step), at(-step), at(step), at(2.0 * step)];
         let [Ok(far_back), Ok(back), Ok(forward), Ok(far)] = rows else {
             // A step may leave the domain of a function that says so; a shorter one need not.
@@ -271,7 +278,11 @@ fn difference(
             continue;
         };
         let slope = |k: usize| (8.0 * (forward[k] - back[k]) - (far[k] - far_back[k])) / (12.0 * step);
-        let (error, scale) = compare(&(0..forward.len()).map(slope).collect::<Vec<f64>>(), &forward);
+        largest.resize(forward.len(), 0.0f64);
+        for row in [&far_back, &back, &forward, &far] {
+            largest.iter_mut().zip(row).for_each(|(largest, x)| *largest = largest.max(x.abs()));
+        }
+        let (error, scale) = compare(&(0..forward.len()).map(slope).collect::<Vec<f64>>(), &largest);
         let error = error.abs();
         if best.0.is_nan() || error / scale < best.0 / best.1 {
             best = (error, scale);

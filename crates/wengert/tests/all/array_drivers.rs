@@ -267,6 +267,12 @@ fn a_rule_is_compared_in_the_units_of_its_samples() {
     let single = (Tensor::from([1.5, -0.7]) * 1e6).to_f32();
     assert!(cube(3.0).register(&[std::slice::from_ref(&single)]).is_ok());
     assert!(cube(2.0).register(&[&[single]]).is_err());
+    // No step is so short that nothing moves: a derivative of 0 would agree with that.
+    let none = wengert::CustomRule::vjp("none", |x| vec![x[0].exp()], |_, _, ct| vec![&ct[0] * 0.0]);
+    assert!(none.register(&[&[Tensor::from([0.5, 1.5]).to_f32()]]).is_err());
+    // Where the value and its derivative are 0 it is as small as the steps make it.
+    let fifth = wengert::CustomRule::vjp("fifth", |x| vec![x[0].powi(5)], |x, _, ct| vec![x[0].powi(4) * 5.0 * &ct[0]]);
+    assert!(fifth.register(&[&[Tensor::zeros(&[2])]]).is_ok());
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn a_pendulum_that_hangs_still_swings_in_its_derivative() {
     let angle = &times * turning;
     let exact = (&times * -damping).exp() * (angle.cos() + angle.sin() * (damping / turning));
     near("pendulum", &jacobian(&Tensor::from(0.0), |q| course(&q)), &exact, 1e-5);
-    // In other units, of which one rate alone would be a million times too large and the next as much too small.
+    // In units that do not fit each other.
     let fast = odeint((Tensor::from(0.0), Tensor::from(0.0)), &ends(1e-2), |_, (q, p)| (p, q * -1e6));
     assert_eq!(fast.0.to_vec(), [0.0; 2]);
     let slope =
@@ -78,7 +78,7 @@ fn a_part_at_rest_beside_one_that_moves_is_seen() {
 }
 
 #[test]
-fn one_fast_part_of_many_is_found_before_the_first_step() {
+fn one_fast_part_of_many_is_found() {
     let count = 4000;
     let fast = Tensor::iota(count).eq(17).to_f64() * 1000.0;
     let last = |y: &Tensor| odeint(y, &ends(0.1), |_, y| -(&fast * y)).slice(1).sum();
@@ -96,7 +96,7 @@ fn a_derivative_that_is_refused_is_not_asked_for_values_alone() {
 }
 
 #[test]
-fn a_rate_that_is_infinite_at_the_start_moves_the_time() {
+fn a_derivative_that_is_infinite_at_the_start_moves_the_time() {
     // y' = 2 sqrt y: y = (sqrt y0 + t - 1)^2
     let times = Tensor::from([1.0, 2.0]);
     let y = odeint(&Tensor::from(1e-40), &times, |_, y| y.maximum(0.0).sqrt() * 2.0);
@@ -104,7 +104,7 @@ fn a_rate_that_is_infinite_at_the_start_moves_the_time() {
 }
 
 #[test]
-fn what_has_no_rate_has_steps_of_any_length() {
+fn what_is_the_same_everywhere_has_steps_of_any_length() {
     // One step after the guessed one, and ten times longer ones.
     let constant = |a: &Tensor| Ode::new().limit(12).run(a, &ends(1e6), |_, y| y * 0.0 + 1.0).slice(1);
     let (value, slope) = value_and_grad(&Tensor::from(2.0), |a| constant(&a));
