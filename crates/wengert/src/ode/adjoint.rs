@@ -137,7 +137,7 @@ impl Pullback<'_> {
         let backwards = |s: &Tensor, all: &[Tensor]| self.backwards(s, all);
         let linear = |s: &Tensor, y: &[Tensor], v: &[Tensor]| self.linear(s, y, v);
         let real = self.real();
-        let single = is_single(&[&[self.times.clone()], &all[..]].concat());
+        let single = is_single(&[std::slice::from_ref(self.times), &all[..]].concat());
         let along = Along { linear: &linear, kind: Kind::Cotangent(&real), single };
         let along = self.ode.has_along().then_some(along);
         let slope = Slope { at: &backwards, along, counted: self.leaves };

@@ -281,7 +281,8 @@ impl Ode {
                 tangent_of(by_captures.as_ref().expect("it is asked where there is one"), t, y, &direction)
             };
             let kind = Kind::Tangent(by_captures.as_ref().map(|_| &source as Source<'_>));
-            let along = Along { linear: &linear, kind, single: is_single(&[&[times.clone()], y0, &real].concat()) };
+            let along =
+                Along { linear: &linear, kind, single: is_single(&[std::slice::from_ref(times), y0, &real].concat()) };
             let slope = Slope { at: &at, along: Some(along), counted: y0.len() };
             self.solved(&slope, y0, &increasing(&times.to_f64())?)
         })?;
