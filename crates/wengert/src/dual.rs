@@ -225,6 +225,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
 
 impl<R: Real, const N: usize> Carrier for Dual<R, N> {
     type Mask = R::Mask;
+
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn carry_constant(value: f64) -> Self {
         Dual::lift(R::constant(value))
