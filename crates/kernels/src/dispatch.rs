@@ -131,11 +131,12 @@ pub fn dispatch_at<W: Work>(wanted: Level, work: W) -> W::Output {
 pub fn dispatch_only<const LEVEL: u8, W: Work>(work: W) -> W::Output {
     const { assert!(LEVEL <= Level::Avx512 as u8, "LEVEL is the number of a level") };
     assert!(LEVEL <= machine_level() as u8, "the machine does not have the level of this work");
+    // Constants of their own: below level 2 the compiler would compile the work for levels that are not reached.
     #[cfg(target_arch = "x86_64")]
-    if LEVEL == Level::Avx512 as u8 {
+    if const { LEVEL == Level::Avx512 as u8 } {
         // SAFETY: the machine has the level, as checked. Test `every_level_runs_the_work`.
         return unsafe { run_avx512(work) };
-    } else if LEVEL == Level::Avx2 as u8 {
+    } else if const { LEVEL == Level::Avx2 as u8 } {
         // SAFETY: as above.
         return unsafe { run_avx2(work) };
     }

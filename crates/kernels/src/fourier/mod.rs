@@ -117,24 +117,37 @@ impl Transform {
 }
 
 /// `f32` and `f64`.
+///
+/// What is heavy is compiled here, once for each: a generic function would be compiled anew by every crate that calls it, with all
+/// algorithms of the libraries and the lanes of every level.
 pub trait Number: Float + Plain + FftNum + Vectors {
-    /// The factors of a transform. It is compiled here: a generic function would be compiled anew by every crate that calls
-    /// it, with all algorithms of the libraries.
+    /// The factors of a transform.
     #[doc(hidden)]
     fn plan(transform: &Transform) -> LinePlan<Self>;
+    /// [`Plan::run`].
+    #[doc(hidden)]
+    fn run(plan: &Plan<Self>, x: [&[Self]; 2], y: [&mut [Self]; 2], workspace: &mut [Line], pool: &Pool);
+    /// [`Plan::run_in_place`].
+    #[doc(hidden)]
+    fn run_in_place(plan: &Plan<Self>, y: [&mut [Self]; 2], workspace: &mut [Line], pool: &Pool);
 }
 
-impl Number for f32 {
-    fn plan(transform: &Transform) -> LinePlan<f32> {
-        planned(transform)
-    }
+macro_rules! numbers {
+    ($($number:ty)*) => {$(
+        impl Number for $number {
+            fn plan(transform: &Transform) -> LinePlan<Self> {
+                planned(transform)
+            }
+            fn run(plan: &Plan<Self>, x: [&[Self]; 2], y: [&mut [Self]; 2], workspace: &mut [Line], pool: &Pool) {
+                plan.transformed(x, y, workspace, pool);
+            }
+            fn run_in_place(plan: &Plan<Self>, y: [&mut [Self]; 2], workspace: &mut [Line], pool: &Pool) {
+                plan.transformed_in_place(y, workspace, pool);
+            }
+        }
+    )*};
 }
-
-impl Number for f64 {
-    fn plan(transform: &Transform) -> LinePlan<f64> {
-        planned(transform)
-    }
-}
+numbers!(f32 f64);
 
 /// A transform of all lines of an array, with its factors.
 #[derive(Clone)]
@@ -199,6 +212,10 @@ impl<T: Number> Plan<T> {
     /// # Panics
     /// If a slice does not have the stated size, or the workspace is too small.
     pub fn run(&self, x: [&[T]; 2], y: [&mut [T]; 2], workspace: &mut [Line], pool: &Pool) {
+        T::run(self, x, y, workspace, pool);
+    }
+
+    fn transformed(&self, x: [&[T]; 2], y: [&mut [T]; 2], workspace: &mut [Line], pool: &Pool) {
         let [outer, inner] = self.around;
         let sizes = [self.transform.taken, self.transform.given].map(|length| outer * length * inner);
         let real = matches!(self.transform.kind, Kind::RealToHalf(_));
@@ -214,6 +231,10 @@ impl<T: Number> Plan<T> {
     /// # Panics
     /// If that is not so, a slice does not have the stated size, or the workspace is too small.
     pub fn run_in_place(&self, y: [&mut [T]; 2], workspace: &mut [Line], pool: &Pool) {
+        T::run_in_place(self, y, workspace, pool);
+    }
+
+    fn transformed_in_place(&self, y: [&mut [T]; 2], workspace: &mut [Line], pool: &Pool) {
         let [outer, inner] = self.around;
         let Transform { taken, given, kind, .. } = self.transform;
         assert!(taken == given && kind == Kind::Complex, "{:?} is not done in place", self.transform);
