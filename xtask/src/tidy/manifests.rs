@@ -12,6 +12,7 @@ const CRATES: &[&str] = &[
     "wengert-kernels-tests",
     "wengert-derive",
     "wengert",
+    "wengert-golden",
     "wengert-tests",
     "wengert-cli",
     "wengert-gradbench",
