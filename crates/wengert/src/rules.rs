@@ -233,8 +233,11 @@ enum Checked {
     Foreign(ForeignRule),
 }
 
-/// Operations with the types of the operands they were made for.
+/// Operations with the types of the operands they were made for, the one that was asked for last at the end.
 type OperationsByTypes = Vec<(Vec<Type>, Op)>;
+
+/// For how many types of operands a rule keeps its operations.
+const KEPT: usize = 64;
 
 impl RegisteredRule {
     fn new(rule: Checked, samples: &[&[Tensor]]) -> Self {
@@ -264,16 +267,28 @@ impl RegisteredRule {
     }
 
     fn operation(&self, types: &[Type], line: Line) -> Result<Op, Error> {
-        if let Some((_, op)) = self.operations.borrow().iter().find(|(own, _)| own == types) {
-            return Ok(op.clone());
+        if let Some(op) = self.known(types) {
+            return Ok(op);
         }
         self.check_count(types, line)?;
         let op = match &self.rule {
             Checked::Tensors(rule) => Op::from(rule.operation(types, line)?),
             Checked::Foreign(rule) => Op::from(rule.operation(types, line)?),
         };
-        self.operations.borrow_mut().push((types.to_vec(), op.clone()));
+        let mut operations = self.operations.borrow_mut();
+        if operations.len() == KEPT {
+            operations.remove(0);
+        }
+        operations.push((types.to_vec(), op.clone()));
         Ok(op)
+    }
+
+    /// The operation for operands of these types, if it is kept.
+    fn known(&self, types: &[Type]) -> Option<Op> {
+        let mut operations = self.operations.borrow_mut();
+        let place = operations.iter().rposition(|(own, _)| own == types)?;
+        operations[place..].rotate_left(1);
+        operations.last().map(|(_, op)| op.clone())
     }
 
     /// The user's functions index their operands, and were seen to do so with as many as a sample has.
@@ -327,4 +342,27 @@ fn program(
     let types: Vec<String> = closed.captures.iter().map(|capture| capture.ty().to_string()).collect();
     let why = format!("it captures {}; pass tensors as operands, so that the rule covers them", types.join(", "));
     Err(error(name, why, line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::grad;
+
+    #[test]
+    fn a_rule_keeps_operations_for_few_shapes() {
+        let rule = CustomRule::vjp("double", |x| vec![&x[0] * 2.0], |_, _, ct| vec![&ct[0] * 2.0]);
+        let rule = rule.register(&[&[Tensor::ones(&[1])]]).unwrap();
+        for round in 0..2 {
+            for size in 1..=3 * KEPT {
+                // What is used again and again stays.
+                for size in [1, size] {
+                    let slope = grad(Tensor::ones(&[size]), |x| rule.call(&[&x])[0].sum());
+                    assert_eq!(slope.to_vec(), vec![2.0; size], "round {round}");
+                }
+                assert!(rule.operations.borrow().len() <= KEPT);
+                assert!(rule.known(&[Tensor::ones(&[1]).ty().clone()]).is_some());
+            }
+        }
+    }
 }

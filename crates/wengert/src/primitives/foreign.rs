@@ -181,7 +181,7 @@ impl Foreign {
         }
         // All examples along one axis, so that one mask says which count.
         let count = self.lanes.iter().product();
-        let together = guarded(program, &vec![true; inputs], count, Type::new(DType::Bool, &[]))?;
+        let together = guarded(program, &vec![true; inputs], count, Some(Type::new(DType::Bool, &[])))?;
         let mut b = Builder::new();
         let mask = b.input("", Type::new(DType::Bool, &self.lanes));
         let ignored = b.full(1.0, &Type::new(DType::Bool, &[]));

@@ -1,6 +1,8 @@
 //! Gather and scatter: elements at indices that are computed. The transpose of a gather adds at the
 //! same places, that of a scatter gathers from them.
 
+mod empty;
+
 use std::borrow::Cow;
 
 #[cfg(feature = "text")]
@@ -14,6 +16,7 @@ use crate::array::{Array, DType, Data, Element, Strided, Type, row_major};
 use crate::error::{Misfit, misfit};
 use crate::ops::Compare;
 use crate::program::{Builder, Value};
+pub(super) use empty::batched_on_empty;
 
 /// What happens at an index that is negative or not less than the axis is long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -271,6 +274,16 @@ impl Primitive for Gather {
             }
         }])
     }
+    fn batch_masked(
+        &self,
+        b: &mut Builder,
+        args: &[Value],
+        batched: &[bool],
+        length: usize,
+        mask: Value,
+    ) -> Option<Batched> {
+        batched_on_empty(self, |places| places, b, args, batched, (length, mask))
+    }
     fn harmless(&self) -> Vec<(usize, f64)> {
         self.failing()
     }
@@ -456,6 +469,16 @@ impl Primitive for Scatter {
     }
     fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         batched_scatter(&self.gather(), |places| places.scatter(self.write), b, args, batched, length)
+    }
+    fn batch_masked(
+        &self,
+        b: &mut Builder,
+        args: &[Value],
+        batched: &[bool],
+        length: usize,
+        mask: Value,
+    ) -> Option<Batched> {
+        batched_on_empty(&self.gather(), |places| places.scatter(self.write), b, args, batched, (length, mask))
     }
     fn harmless(&self) -> Vec<(usize, f64)> {
         self.gather().failing()

@@ -374,6 +374,16 @@ impl Primitive for ScatterReduce {
     fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         super::gather::batched_scatter(&self.gather(), |places| self.at(places), b, args, batched, length)
     }
+    fn batch_masked(
+        &self,
+        b: &mut Builder,
+        args: &[Value],
+        batched: &[bool],
+        length: usize,
+        mask: Value,
+    ) -> Option<Batched> {
+        super::gather::batched_on_empty(&self.gather(), |places| self.at(places), b, args, batched, (length, mask))
+    }
     fn harmless(&self) -> Vec<(usize, f64)> {
         self.scatter(Write::Set).harmless()
     }

@@ -330,8 +330,15 @@ impl Follow {
             phases.iter().flat_map(|Phase { carry, .. }| carry.clone()).for_each(|k| operands[k].value = None);
         }
         let mut runs = 0;
+        let mut last: Option<(*const Program, usize)> = None;
         let run = |program: &Program, inputs: &[Followed]| {
             runs += 1;
+            // A step runs until nothing changes, as often as patterns grow. What its last run decides on counts, which is the same
+            // where only values are followed.
+            match last {
+                Some((again, before)) if std::ptr::eq(again, program) => self.decisions.truncate(before),
+                _ => last = Some((program, self.decisions.len())),
+            }
             let outs = self.through(program, inputs, false)?;
             Ok(if runs > PATIENCE { everything(program, inputs, outs) } else { outs })
         };

@@ -35,6 +35,7 @@ mod files;
 mod foreign;
 mod fourier;
 mod implicit;
+mod left_out;
 mod linalg;
 mod loop_blocks;
 mod loop_memory;

@@ -6,14 +6,14 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{inside, run};
+use super::{can_fail, guarded, inside, run};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, ErrorKind, Misfit, misfit};
 use crate::ops::{Binary, Unary};
 #[cfg(feature = "text")]
 use crate::primitives::parse::Fields;
 use crate::primitives::sample::numbers;
-use crate::primitives::{Attributes, Batched, Family, Form, Op, OperandSet, Primitive, Sample, WithTangents};
+use crate::primitives::{Attributes, Batched, Family, Form, Op, OperandSet, Primitive, Reshape, Sample, WithTangents};
 use crate::program::{Builder, Program, Value, dce, same_inputs};
 use crate::transform::given::push_through;
 use crate::transform::pattern::{Follow, Followed};
@@ -114,13 +114,20 @@ impl Primitive for Custom {
             let batched = vec![true; program.input_types().len()];
             program.vmap(&batched, length).map(Arc::new).map_err(inside)
         };
-        let rule = match &self.rule {
-            Rule::Jvp(program) => Rule::Jvp(all(program)?),
-            Rule::Vjp(program) => Rule::Vjp(all(program)?),
-        };
-        let custom = Custom { name: self.name.clone(), value: all(&self.value)?, rule, surrogate: self.surrogate };
+        let custom = self.on(all)?;
         let args = b.batch_all(args, batched, length);
         Ok(b.ops(custom, &args).into_iter().map(|out| (out, true)).collect())
+    }
+    fn batch_masked(
+        &self,
+        b: &mut Builder,
+        args: &[Value],
+        batched: &[bool],
+        length: usize,
+        mask: Value,
+    ) -> Option<Batched> {
+        let fails = can_fail(&self.value) || can_fail(self.rule.program());
+        fails.then(|| self.in_lanes(b, args, batched, length, mask))
     }
     fn programs(&self) -> Vec<&Arc<Program>> {
         vec![&self.value, self.rule.program()]
@@ -145,6 +152,37 @@ impl Primitive for Custom {
 }
 
 impl Custom {
+    /// The same operation on other Programs.
+    fn on(&self, other: impl Fn(&Program) -> Result<Arc<Program>, Misfit>) -> Result<Custom, Misfit> {
+        let rule = match &self.rule {
+            Rule::Jvp(program) => Rule::Jvp(other(program)?),
+            Rule::Vjp(program) => Rule::Vjp(other(program)?),
+        };
+        Ok(Custom { name: self.name.clone(), value: other(&self.value)?, rule, surrogate: self.surrogate })
+    }
+
+    /// With one more axis, of whose lanes those of the mask count: it is the first operand of the value and of the rule. Where no
+    /// operand has the axis, there is one lane, which counts if any does.
+    fn in_lanes(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize, mask: Value) -> Batched {
+        let has_axis = batched.contains(&true);
+        let (length, mask, args) = match has_axis {
+            true => (length, mask, b.batch_all(args, batched, length)),
+            false => {
+                let any = b.any(mask, &[0]);
+                (1, b.repeat_in_front(any, 1), args.iter().map(|&arg| b.repeat_in_front(arg, 1)).collect())
+            }
+        };
+        let custom =
+            self.on(|program| guarded(program, &vec![true; program.input_types().len()], length, None).map(Arc::new))?;
+        let operands: Vec<Value> = std::iter::once(mask).chain(args).collect();
+        let outs = b.ops(custom, &operands).into_iter();
+        let only = |b: &mut Builder, out: Value| {
+            let shape = b.shape(out)[1..].to_vec();
+            b.op(Reshape::new(&shape), &[out])
+        };
+        Ok(outs.map(|out| if has_axis { (out, true) } else { (only(b, out), false) }).collect())
+    }
+
     /// Patterns follow the rule, which need not be the derivative of the value: through its tangents.
     fn follow_rule(&self, follow: &mut Follow, operands: &[Followed]) -> Result<Vec<Followed>, Error> {
         let mut b = Builder::new();

@@ -131,7 +131,7 @@ impl Implicit {
         let ty = b.ty(all).clone();
         // Which lanes count, and the mask, stand between the start, or the point, and the other operands.
         let moved = |program: &Program, flags: &[bool], first: usize| -> Result<Arc<Program>, Misfit> {
-            let guarded = guarded(program, flags, length, ty.clone())?;
+            let guarded = guarded(program, flags, length, Some(ty.clone()))?;
             let mut order: Vec<usize> = (2..first + 2).collect();
             order.extend([0, 1]);
             order.extend(first + 2..guarded.input_types().len());
@@ -286,7 +286,7 @@ impl Family for Implicit {
         let flags = [true, false, true];
         let all = Type::new(DType::Bool, &[2]);
         let place = |program: &Program, flags: &[bool]| {
-            with_inputs_at(&guarded(program, flags, 2, all.clone()).expect("it has lanes"), &[2, 0, 1, 3, 4])
+            with_inputs_at(&guarded(program, flags, 2, Some(all.clone())).expect("it has lanes"), &[2, 0, 1, 3, 4])
         };
         let lanes = Implicit {
             solver: where_counted(&place(&contracted(2), &flags), 1),

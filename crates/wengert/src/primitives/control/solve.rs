@@ -161,23 +161,25 @@ impl Solve {
         if self.masked {
             all = b.op(Logic::And, &[all, operands[0]]);
         }
-        let map = Arc::new(guarded(&self.map, &flags, length, b.ty(all).clone())?);
+        let map = Arc::new(guarded(&self.map, &flags, length, Some(b.ty(all).clone()))?);
         let operands = [&[all, mask], &operands[..]].concat();
         let outs = b.ops(Solve { map, lanes, masked: true, ..self.clone() }, &operands);
         Ok(outs.into_iter().map(|out| (out, true)).collect())
     }
 }
 
-/// A Program with one more axis, of whose lanes those of a mask count. It takes which lanes count in all, of this type, which
-/// it ignores, the mask, then its operands.
+/// A Program with one more axis, of whose lanes those of a mask count. It takes which lanes count in all, if there is such a type,
+/// which it ignores, the mask, then its operands.
 pub(in crate::primitives) fn guarded(
     program: &Program,
     batched: &[bool],
     length: usize,
-    all: Type,
+    all: Option<Type>,
 ) -> Result<Program, Misfit> {
     let mut b = Builder::new();
-    b.input("", all);
+    if let Some(all) = all {
+        b.input("", all);
+    }
     let mask = b.input("", Type::new(DType::Bool, &[length]));
     let args = vmap::batched_inputs(&mut b, program, batched, length);
     let outs = vmap::vmap_guarded(&mut b, program, &args, batched, length, mask).map_err(inside)?;
@@ -367,7 +369,7 @@ impl Family for Solve {
             Sample::new(Solve::new(coupled(), gmres, "solve"), &[numbers(8, &[2]), numbers(9, &[2]), numbers(10, &[])]),
         ];
         // Lanes, of which one does not count.
-        let map = guarded(&shifted(DType::F64, 2), &[false, true], 3, Type::new(DType::Bool, &[3]));
+        let map = guarded(&shifted(DType::F64, 2), &[false, true], 3, Some(Type::new(DType::Bool, &[3])));
         let map = Arc::new(map.expect("it has lanes"));
         let masked =
             Solve { map, lanes: vec![3], masked: true, checked: false, method: gmres, name: "solve".to_owned() };

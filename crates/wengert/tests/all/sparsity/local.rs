@@ -2,7 +2,7 @@
 
 use wengert::prelude::*;
 use wengert::sparsity::{Method, Sparse};
-use wengert::{Array, Program, cond, hessian, jacobian};
+use wengert::{Array, Program, cond, hessian, jacobian, scan, while_loop};
 
 /// Numbers in no order, other ones for each seed.
 fn point(seed: usize, count: usize) -> Tensor {
@@ -68,6 +68,43 @@ fn what_a_choice_leaves_out_is_not_in_the_pattern() {
         cond(&x.sum().gt(0.0), &x, |x: Tensor| x.slice(0..3) * x.slice(1..4), |x: Tensor| x.slice(2..5).exp())
     };
     check_jacobian("branches", branches, 5);
+}
+
+#[test]
+fn a_choice_inside_a_loop_is_that_of_every_step() {
+    let repeated = |x: Tensor| {
+        let start = (x.slice(0..4) * 1.0, Tensor::from(0i64));
+        let step = |(c, k): (Tensor, Tensor)| {
+            let kept = x.slice(0..4).gt(x.slice(1..5));
+            (kept.where_(c.sin(), c * x.slice(1..5)), k + 1i64)
+        };
+        while_loop(start, |(_, k)| k.lt(3i64), step).0
+    };
+    check_jacobian("masks in a loop", repeated, 5);
+    // A choice among choices, and behind the loop one more.
+    let nested = |x: Tensor| {
+        let step = |(c, k): (Tensor, Tensor)| {
+            let inner = while_loop(
+                (c, Tensor::from(0i64)),
+                |(_, k)| k.lt(2i64),
+                |(c, k)| (x.slice(0..3).gt(0.0).where_(c.sin(), c * x.slice(1..4)), k + 1i64),
+            );
+            (inner.0 + x.argsort(0).slice(0..3).to_f64() * x.slice(0..3), k + 1i64)
+        };
+        let y = while_loop((x.slice(0..3) * 1.0, Tensor::from(0i64)), |(_, k)| k.lt(2i64), step).0;
+        larger(&y, &x.slice(1..4))
+    };
+    check_jacobian("choices in loops in a loop", nested, 5);
+    // Too many steps for each to have a pattern of its own.
+    let long = |x: Tensor| {
+        let step = |c: Tensor, weight: Tensor| {
+            let turned = c.take(&x.argsort(0), 0) * weight;
+            let kept = x.gt(0.0).where_(turned, c);
+            (kept.clone(), kept.slice(0..0))
+        };
+        scan(x.clone(), Tensor::ones(&[30_000]), step).0
+    };
+    check_jacobian("indices in a long scan", long, 4);
 }
 
 #[test]
