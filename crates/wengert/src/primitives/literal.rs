@@ -44,6 +44,16 @@ impl Literal {
         }
     }
 
+    /// The number in double precision: integers to the nearest, truth values as 0 and 1.
+    pub(crate) fn to_f64(self) -> f64 {
+        match self {
+            Literal::Bool(x) => f64::from(u8::from(x)),
+            Literal::I64(x) => x as f64,
+            Literal::F32(x) => f64::from(x),
+            Literal::F64(x) => x,
+        }
+    }
+
     /// Whether the number is zero, of either sign.
     pub(crate) fn is_zero(self) -> bool {
         [0.0, -0.0].iter().any(|&zero| self == Literal::of(zero, self.dtype()))

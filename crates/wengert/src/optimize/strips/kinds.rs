@@ -2,7 +2,8 @@
 
 use super::Lanes;
 use crate::array::Type;
-use crate::primitives::{Along, Op, Scan};
+use crate::ops::Binary;
+use crate::primitives::{Along, Literal, Op, Scan};
 use crate::program::{Eqn, Program, Value};
 
 /// What a strip has of a value.
@@ -74,13 +75,17 @@ impl Lanes {
     /// The same, or the equation at which it ends.
     fn flow<'a>(self, program: &'a Program, inputs: &[Kind]) -> Result<Vec<Kind>, (&'a Eqn, Vec<Kind>)> {
         let mut kinds = inputs.to_vec();
+        // What all strips but one begin with 0 for.
+        let mut begun: Vec<bool> = inputs.iter().map(|&kind| kind == Kind::Partial).collect();
         for eqn in program.eqns() {
             let args: Vec<Kind> = eqn.args.iter().map(|arg| kinds[arg.index()]).collect();
-            let begins = begins_with_zero(program, eqn, &args, self);
-            match self.results(program, eqn, &args).filter(|_| begins) {
-                Some(results) => kinds.extend(results),
-                None => return Err((eqn, args)),
-            }
+            let carried: Vec<usize> = (0..args.len()).filter(|&k| begun[eqn.args[k].index()]).collect();
+            let begins = begins_with_zero(program, eqn, &args, self) && !may_grow(program, eqn, &carried);
+            let Some(results) = self.results(program, eqn, &args).filter(|_| begins) else {
+                return Err((eqn, args));
+            };
+            begun.extend(results.iter().map(|&kind| kind == Kind::Partial && !carried.is_empty()));
+            kinds.extend(results);
         }
         Ok(kinds)
     }
@@ -225,11 +230,29 @@ fn begins_with_zero(program: &Program, eqn: &Eqn, args: &[Kind], lanes: Lanes) -
     })
 }
 
+/// Whether an operation may make more of these sums, which are carried and which all strips but one begin with 0 for. A factor that
+/// is infinite would make NaN of that 0, which is nobody's; one of more than 1 may let strips overflow that cancel in the sum.
+fn may_grow(program: &Program, eqn: &Eqn, carried: &[usize]) -> bool {
+    let factor = |k: usize| number(program, eqn.args[k]).map_or(f64::INFINITY, |literal| literal.to_f64().abs());
+    match (&eqn.op, carried) {
+        (_, []) => false,
+        (op, _) if !op.primitive().multiplies() || !op.programs().is_empty() => false,
+        (Op::Binary(Binary::Mul), &[k]) => factor(1 - k).total_cmp(&1.0).is_gt(),
+        (Op::Binary(Binary::Div), [0]) => !(1.0..f64::INFINITY).contains(&factor(1)),
+        _ => true,
+    }
+}
+
 /// Whether a value is 0 everywhere, and says so.
 pub(super) fn is_zero(program: &Program, value: Value) -> bool {
-    match program.eqns().iter().find(|eqn| eqn.outs().any(|out| out == value)) {
-        Some(Eqn { op: Op::Literal(literal), .. }) => literal.is_zero(),
-        Some(Eqn { op: Op::Broadcast(_), args, .. }) => is_zero(program, args[0]),
-        _ => false,
+    number(program, value).is_some_and(Literal::is_zero)
+}
+
+/// The number that a value says to be everywhere.
+fn number(program: &Program, value: Value) -> Option<Literal> {
+    match program.eqns().iter().find(|eqn| eqn.outs().any(|out| out == value))? {
+        Eqn { op: Op::Literal(literal), .. } => Some(*literal),
+        Eqn { op: Op::Broadcast(_), args, .. } => number(program, args[0]),
+        _ => None,
     }
 }

@@ -133,6 +133,41 @@ fn sums_over_lanes_that_are_carried() {
 }
 
 #[test]
+fn a_carried_sum_times_what_may_be_infinite_stays_whole() {
+    // Other strips than the first begin with a 0 that nobody wrote.
+    let taken = |f: &dyn Fn([Tensor; 2]) -> Tensor, factor: f64| {
+        let (program, captures) = to_program(&[lanes(&[COUNT], 0.2), Tensor::from(factor)], |at: [Tensor; 2]| f(at));
+        let program = written_out(&program);
+        let inputs: Vec<Array> =
+            [lanes(&[COUNT], 0.2), Tensor::from(factor)].iter().chain(&captures).map(Tensor::to_array).collect();
+        let strips = in_strips(&program, 2);
+        if let Some(strips) = &strips {
+            let [got, wanted] = [strips, &program].map(|program| program.run_reference(&inputs).unwrap()[0].to_f64());
+            let same = |(got, wanted): (&f64, &f64)| got == wanted || (got - wanted).abs() < 1e-12 * wanted.abs();
+            assert!(got.iter().zip(&wanted).all(same), "{got:?} instead of {wanted:?}\n{strips}");
+        }
+        strips.is_some()
+    };
+    let by = |factor: fn(&Tensor, &Tensor) -> Tensor| {
+        move |[start, a]: [Tensor; 2]| {
+            fori(0..4, (&start, Tensor::from(5.0)), |_, (c, sum)| {
+                let c = c.sin();
+                (c.clone(), factor(&sum, &a) + c.sum())
+            })
+            .1
+        }
+    };
+    assert!(!taken(&by(|sum, a| sum * a), f64::INFINITY));
+    assert!(!taken(&by(|sum, a| sum / a), 0.0));
+    assert!(!taken(&by(|sum, _| sum * 1e200), 1.0));
+    assert!(!taken(&by(|sum, _| sum * -f64::INFINITY), 1.0));
+    assert!(!taken(&by(|sum, _| sum / 0.5), 1.0));
+    assert!(taken(&by(|sum, _| sum * -1.0), 1.0));
+    assert!(taken(&by(|sum, _| -sum * 0.5), 1.0));
+    assert!(taken(&by(|sum, _| sum / 2.0), 1.0));
+}
+
+#[test]
 fn loops_in_loops_and_steps_that_are_computed_again() {
     let at = [lanes(&[COUNT], 0.2), Tensor::from(0.7)];
     let inner = |c: Tensor, a: &Tensor| fori(0..3, c, |i, c| &c + (a * i.to_f64()).cos() * 0.1 * &c);

@@ -57,12 +57,7 @@ impl Krylov {
 
 impl LinearMethod {
     fn tolerance(&self) -> f64 {
-        match self.tolerance {
-            Literal::F64(x) => x,
-            Literal::F32(x) => f64::from(x),
-            Literal::I64(x) => x as f64,
-            Literal::Bool(x) => f64::from(u8::from(x)),
-        }
+        self.tolerance.to_f64()
     }
 }
 
