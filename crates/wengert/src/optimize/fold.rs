@@ -22,8 +22,13 @@ pub(super) fn fold(program: Program, _: &Config) -> Program {
 
 /// The number that every element of the result is, and the result's type.
 fn folded(b: &Builder, op: &Op, args: &[Value]) -> Option<(Literal, Type)> {
-    // Literals and what repeats them are what this pass produces; Programs inside may be long.
-    if matches!(op, Op::Literal(_)) || args.is_empty() || !op.programs().is_empty() || repeats(b, op, args) {
+    // Literals and what repeats them are what this pass produces; Programs inside may be long. A user's code is called when its step
+    // has its turn, which may never come.
+    if matches!(op, Op::Literal(_) | Op::Foreign(_))
+        || args.is_empty()
+        || !op.programs().is_empty()
+        || repeats(b, op, args)
+    {
         return None;
     }
     let known: Vec<Literal> = args.iter().map(|&arg| b.repeated(arg)).collect::<Option<_>>()?;

@@ -218,6 +218,31 @@ fn examples_of_vmap_are_those_one_after_the_other() {
     }
 }
 
+#[test]
+fn code_on_constants_is_called_in_its_turn() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&calls);
+    let value = move |x: &[Array]| {
+        count.fetch_add(1, Ordering::Relaxed);
+        Array::scalar(x[0].to_f64()[0].sqrt())
+    };
+    let rule = CustomRule::foreign("root", |x| x[0].clone(), value).vjp(|_, y, ct| vec![&ct[0] / (2.0 * &y[0])]);
+    let rule = rule.register(&[&[Tensor::from(2.0)]]).unwrap();
+    let f = move |x: Tensor| {
+        let rule = rule.clone();
+        let constant = Tensor::from(4.0);
+        cond(&x.gt(1.0), (x, constant), move |(x, c)| x * rule.call(&[&c]).remove(0), |(x, _)| x.square())
+    };
+    let compiled = compile(f);
+    calls.store(0, Ordering::Relaxed);
+    assert_eq!(compiled.call(&Tensor::from(0.5)).item(), 0.25);
+    assert_eq!(calls.load(Ordering::Relaxed), 0, "its branch is not taken");
+    for run in 1..4 {
+        assert_eq!(compiled.call(&Tensor::from(3.0)).item(), 6.0);
+        assert_eq!(calls.load(Ordering::Relaxed), run);
+    }
+}
+
 /// Where lanes take different branches, the code is called for those alone that take its branch; the others would fail.
 #[test]
 fn only_examples_that_count_are_called() {
