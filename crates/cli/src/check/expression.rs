@@ -69,12 +69,14 @@ impl Checker<'_> {
                 Work::Enter(id, purpose) => {
                     work.push(Work::Leave(id, purpose));
                     let kind = &self.ast.expression(id).kind;
-                    // Conditions inside a condition serve what it serves; below a number that is
-                    // always a `select`.
+                    // Conditions inside a condition serve what it serves, and so does one that is a part of several;
+                    // below a number that is always a `select`.
                     let inside = match kind {
-                        ExpressionKind::Prefix(Prefix::Not, _) | ExpressionKind::Infix(Infix::And | Infix::Or, ..) => {
-                            purpose
-                        }
+                        ExpressionKind::Prefix(Prefix::Not, _)
+                        | ExpressionKind::Infix(Infix::And | Infix::Or, ..)
+                        | ExpressionKind::Array(_)
+                        | ExpressionKind::Part { .. }
+                        | ExpressionKind::Transposed(_) => purpose,
                         _ => Purpose::Mask,
                     };
                     let operands = kind.operands().into_iter().rev();

@@ -24,7 +24,7 @@ impl Checker<'_> {
     pub(super) fn array_function(&self, name: Symbol, operands: &[Value]) -> Option<ArrayFunction> {
         let name = self.ast.name(name);
         let of_numbers = Function::named(name).filter(|function| function.arguments().len() == operands.len());
-        // `max(x, 0)` compares element by element, and `max(x)` and `max(A, axis)` with a whole array do not.
+        // `max(x, 0)` compares element by element, whatever x is, and `max(x)` is the largest of an array.
         if of_numbers.is_some() { None } else { ArrayFunction::named(name) }
     }
 
@@ -269,26 +269,27 @@ impl Checker<'_> {
     }
 
     /// The largest or smallest, with equal shares of the derivative for equal elements:
-    /// `m + sum(x - m where x = m) / count(x = m)` for the number m, of which nothing is differentiated.
+    /// `m + sum(x - m where x = m) / count(x = m)` for the number m, of which nothing is differentiated; `sum(x where x = m) /
+    /// count(x = m)` for one that is infinite, which has no difference.
     fn extreme(&mut self, op: Binary, nodes: &[Node], span: Span) -> Node {
         let [zero, one, low, high] =
             [0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY].map(|number| self.op(Op::Constant(number), span));
         let found = self.chain(op, nodes, span);
         let found = self.op(Op::Unary(Unary::Detach, found), span);
-        // An infinite one has no difference.
         let below = self.op(Op::Compare(Compare::Lt, found, high), span);
         let above = self.op(Op::Compare(Compare::Gt, found, low), span);
         let finite = self.op(Op::And(below, above), span);
         let (mut shares, mut counts) = (Vec::new(), Vec::new());
         for node in nodes {
             let is_it = self.op(Op::Compare(Compare::Eq, *node, found), span);
-            let shares_in = self.op(Op::And(is_it, finite), span);
             let difference = self.op(Op::Binary(Binary::Sub, *node, found), span);
-            shares.push(self.op(Op::Select(shares_in, difference, zero), span));
+            let own = self.op(Op::Select(finite, difference, *node), span);
+            shares.push(self.op(Op::Select(is_it, own, zero), span));
             counts.push(self.op(Op::Select(is_it, one, zero), span));
         }
         let (share, count) = (self.chain(Binary::Add, &shares, span), self.chain(Binary::Add, &counts, span));
         let share = self.op(Op::Binary(Binary::Div, share, count), span);
+        let found = self.op(Op::Select(finite, found, zero), span);
         self.op(Op::Binary(Binary::Add, found, share), span)
     }
 

@@ -121,8 +121,8 @@ const OF_ARRAYS: &[ArrayFunction] = &[
     reduction("sum", "sum of the elements; along an axis if one is given", Reduction::Sum),
     reduction("mean", "their mean", Reduction::Mean),
     reduction("prod", "their product", Reduction::Prod),
-    reduction("max", "the largest; equal elements share the derivative", Reduction::Max),
-    reduction("min", "the smallest; equal elements share the derivative", Reduction::Min),
+    reduction("max", "the largest of all elements; equal ones share the derivative", Reduction::Max),
+    reduction("min", "the smallest of all elements; equal ones share the derivative", Reduction::Min),
     reduction("norm", "square root of the sum of squares; derivative 0 at 0", Reduction::Norm),
     reduction("norm1", "sum of the absolute values", Reduction::Norm1),
     reduction("norm_inf", "largest absolute value", Reduction::NormInf),
@@ -149,6 +149,8 @@ impl ArrayFunction {
     /// The call as it is written.
     pub(crate) fn signature(self) -> String {
         match self.meaning {
+            // With two arguments these are the functions of two numbers, element by element.
+            OfArrays::Reduction(Reduction::Max | Reduction::Min) => format!("{}(x)", self.name),
             OfArrays::Reduction(_) => format!("{0}(x), {0}(x, axis)", self.name),
             _ => format!("{}({})", self.name, self.arguments.join(", ")),
         }

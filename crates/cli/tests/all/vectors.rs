@@ -87,6 +87,10 @@ fn kinks_are_as_the_conventions_have_them() {
         ("max(x)", "x=[2,1,2]", &[0.5, 0.0, 0.5]),
         ("min(x)", "x=[1,1,1,1]", &[0.25; 4]),
         ("norm_inf(x)", "x=[-2,2]", &[-0.5, 0.5]),
+        // At infinity too, as of two numbers.
+        ("max(x)", "x=[inf,1]", &[1.0, 0.0]),
+        ("min(x)", "x=[-inf,0,-inf]", &[0.5, 0.0, 0.5]),
+        ("norm_inf(x)", "x=[-inf,2]", &[-1.0, 0.0]),
         ("sum(abs(x))", "x=[0,-1]", &[0.0, -1.0]),
     ] {
         near(&gradient(program, at), expected, program);
@@ -104,6 +108,19 @@ fn kinks_are_as_the_conventions_have_them() {
     assert_eq!(value("x=[0.1,0.1,0.1]").as_f64(), Some(0.1));
     assert_eq!(value("x=[1,inf]").as_str(), Some("inf"));
     assert_eq!(value("x=[1,nan]").as_str(), Some("NaN"));
+}
+
+#[test]
+fn branches_may_ask_a_part_of_several_conditions() {
+    for (program, at, expected) in [
+        ("if (x > 0)[0] { y = x[0] } else { y = 2 * x[1] }\ny", "x=[1,2]", [1.0, 0.0]),
+        ("if (x > 0)[0] { y = x[0] } else { y = 2 * x[1] }\ny", "x=[-1,2]", [0.0, 2.0]),
+        ("if !(x > 0)[1] || (x < 3).T[0] { y = x[0] } else { y = x[1] }\ny", "x=[1,2]", [1.0, 0.0]),
+        ("if x[0] > 0 && (x > 5)[1] { y = x[0] } else { y = x[1] }\ny", "x=[1,2]", [0.0, 1.0]),
+        ("if (x[0] > 0).T { y = x[0] } else { y = x[1] }\ny", "x=[1,2]", [1.0, 0.0]),
+    ] {
+        near(&gradient(program, at), &expected, program);
+    }
 }
 
 #[test]
