@@ -175,6 +175,9 @@ pub struct Pad {
 /// More than memory has places.
 const MOST_BETWEEN: usize = 1 << 48;
 
+/// The same of places before and after, and of those that are cut off.
+const MOST_BESIDE: i64 = 1 << 48;
+
 impl Pad {
     /// `low` before and `high` after, none between.
     pub fn new(low: &[i64], high: &[i64]) -> Self {
@@ -214,7 +217,9 @@ impl Primitive for Pad {
             if self.interior[axis] > MOST_BETWEEN {
                 misfit!("axis {axis} cannot have {} places between its elements", self.interior[axis]);
             }
-            match self.length(axis, x.shape[axis]) {
+            let bounds = -MOST_BESIDE..=MOST_BESIDE;
+            let fits = bounds.contains(&self.low[axis]) && bounds.contains(&self.high[axis]);
+            match self.length(axis, x.shape[axis]).filter(|_| fits) {
                 Some(length) => shape.push(length),
                 None => misfit!(
                     "axis {axis}, {} long, cannot be padded by {} and {}",

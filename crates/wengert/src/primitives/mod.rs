@@ -89,6 +89,8 @@ pub use sample::Sample;
 pub(crate) use scatter_reduce::Folded;
 pub use scatter_reduce::{Fold, ScatterReduce};
 pub use sort::ArgSort;
+#[cfg(feature = "text")]
+pub(crate) use sparse::Patterns;
 pub use sparse::{SharedPattern, SparseOuter, SparseProduct, SparseSolve, SparseUnit};
 pub(crate) use text::{Attribute, Attributes};
 pub use update::Update;

@@ -3,22 +3,31 @@
 
 use std::sync::Arc;
 
-use super::{Attribute, Literal, Op, from_fields};
+use super::{Attribute, Literal, Op, Patterns, from_fields};
 use crate::array::DType;
 use crate::error::{Misfit, misfit};
 use crate::program::Program;
 
-/// The operation of this name with these options; `None` if there is none of this name.
-pub(crate) fn operation(name: &str, options: Vec<(String, Attribute)>) -> Option<Result<Op, Misfit>> {
-    let mut fields = Fields(options);
+/// The operation of this name with these options; `None` if there is none of this name. `patterns` are those of the text so far.
+pub(crate) fn operation(
+    name: &str,
+    options: Vec<(String, Attribute)>,
+    patterns: &mut Patterns,
+) -> Option<Result<Op, Misfit>> {
+    let mut fields = Fields(options, patterns);
     let op = from_fields(name, &mut fields)?;
     Some(op.and_then(|op| fields.finish().map(|()| op)))
 }
 
 /// The options in the text, taken one by one as a family asks for them.
-pub(crate) struct Fields(Vec<(String, Attribute)>);
+pub(crate) struct Fields<'r>(Vec<(String, Attribute)>, &'r mut Patterns);
 
-impl Fields {
+impl Fields<'_> {
+    /// The patterns of the text so far.
+    pub(super) fn patterns(&mut self) -> &mut Patterns {
+        self.1
+    }
+
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(own, _)| own == name)
     }

@@ -189,6 +189,9 @@ impl Primitive for Reduce {
         arity(args, 1)?;
         let x = args[0];
         check_axes(&self.axes, x)?;
+        if !self.axes.is_sorted() {
+            misfit!("the axes {:?} are not increasing", self.axes);
+        }
         let boolean = matches!(self.reducer, Reducer::All | Reducer::Any);
         if boolean != (x.dtype == DType::Bool) {
             misfit!("it does not take elements of type {}; convert first", x.dtype);
@@ -329,7 +332,7 @@ impl Family for Reduce {
     #[cfg(feature = "text")]
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
         let reducer = Reducer::ALL.into_iter().find(|&reducer| Reduce::new(reducer, &[]).name() == name)?;
-        Some(fields.integers("axes").map(|axes| Reduce { reducer, axes }))
+        Some(fields.integers("axes").map(|axes| Reduce::new(reducer, &axes)))
     }
     fn samples() -> Vec<Sample> {
         let mut samples = Vec::new();

@@ -121,7 +121,8 @@ fn of_equation(eqn: &Eqn, operands: &[Dependence], offsets: Offsets) -> Result<V
         let vanishing = || -> Vec<Dependence> {
             operands.iter().map(|&operand| if operand == Zero { Vanishing } else { operand }).collect()
         };
-        return flow(operands).or_else(|why| flow(&vanishing()).map_err(|_| why));
+        let has_zero = operands.contains(&Zero);
+        return flow(operands).or_else(|why| if has_zero { flow(&vanishing()).map_err(|_| why) } else { Err(why) });
     }
     if !operands.contains(&Linear) {
         let vanishes = || operands.contains(&Vanishing) && is_made_of(&eqn.op, operands, &[Zero, Vanishing]);

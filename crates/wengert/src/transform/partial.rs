@@ -204,19 +204,33 @@ impl<'a> Rest<'a> {
     }
 
     fn operand(&mut self, value: Value) -> Value {
-        if let Some(own) = self.map[value.index()] {
-            return own;
+        // Chains may be long: what is written again waits on a list for its operands.
+        let mut waiting = vec![value];
+        while let Some(&next) = waiting.last() {
+            if self.map[next.index()].is_none() {
+                if let Some(eqn) = self.cheap[next.index()] {
+                    let before = waiting.len();
+                    waiting.extend(eqn.args.iter().rev().filter(|arg| self.map[arg.index()].is_none()));
+                    if waiting.len() > before {
+                        continue;
+                    }
+                }
+                self.map[next.index()] = Some(self.written(next));
+            }
+            waiting.pop();
         }
-        let own = if let Some(eqn) = self.cheap[value.index()] {
-            let args: Args = eqn.args.iter().map(|&arg| self.operand(arg)).collect();
-            self.b.op(eqn.op.clone(), &args)
-        } else {
-            let input = self.b.input("", self.program.ty(value).clone());
-            self.residuals.push((value, input));
-            input
-        };
-        self.map[value.index()] = Some(own);
-        own
+        self.map[value.index()].expect("it was written")
+    }
+
+    /// A value that is known, here, given its operands: computed again, or a residual.
+    fn written(&mut self, value: Value) -> Value {
+        if let Some(eqn) = self.cheap[value.index()] {
+            let args: Args = eqn.args.iter().map(|arg| self.map[arg.index()].expect("it came before")).collect();
+            return self.b.op(eqn.op.clone(), &args);
+        }
+        let input = self.b.input("", self.program.ty(value).clone());
+        self.residuals.push((value, input));
+        input
     }
 
     /// The unknown part with the residuals as its first inputs, and the residuals.

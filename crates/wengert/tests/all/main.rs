@@ -62,6 +62,7 @@ mod tensor_errors;
 
 mod battery;
 mod golden_loader;
+mod hostile_programs;
 mod patterns;
 mod program_laws;
 mod text;

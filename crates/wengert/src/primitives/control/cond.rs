@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{
-    CotangentLayout, PullbackOperands, batch_region, can_fail, check_inputs, cotangents, inside, joint_program, place,
-    pulled_program, run, tangent_program,
+    CotangentLayout, PullbackOperands, WithInputTangents, batch_region, can_fail, check_inputs, cotangents, inside,
+    place, pulled_program, run,
 };
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, ErrorKind, Misfit, misfit};
@@ -305,10 +305,12 @@ impl Cond {
         tangents: &[Option<Value>],
     ) -> Result<WithTangents, Misfit> {
         let active: Vec<bool> = tangents[1..].iter().map(Option::is_some).collect();
-        let reached = self.each(|program| Ok(tangent_program(program, &active, None)?.1))?;
-        let has: Vec<bool> = (0..reached[0].len()).map(|k| reached.iter().any(|has| has[k])).collect();
+        // Each branch is differentiated once: twice would be four times for a branch in a branch.
+        let branches = self.each(|program| WithInputTangents::of(program, &active))?;
+        let has: Vec<bool> =
+            (0..branches[0].dots.len()).map(|k| branches.iter().any(|branch| branch.dots[k].is_some())).collect();
         // Values and tangents in one equation: a branch runs once for both, and `split` keeps what the tangents need.
-        let branches = self.each(|program| joint_program(program, &active, &has))?;
+        let branches = branches.into_iter().map(|branch| branch.joined(&has)).collect();
         let operands: Vec<Value> = args.iter().copied().chain(tangents.iter().flatten().copied()).collect();
         let mut outs = b.ops(self.between(branches), &operands);
         let dots = outs.split_off(has.len());

@@ -18,6 +18,26 @@ pub(super) fn widen(marks: &mut [bool], more: &[bool]) -> bool {
     marks != before
 }
 
+/// What is made of a step, by what it is made for: a step may hold loops, whose steps hold loops, and to make each twice would be
+/// to make the innermost once for every way down.
+pub(super) struct Made<K, T>(Vec<(K, T)>);
+
+impl<K: Clone + PartialEq, T: Clone> Made<K, T> {
+    pub(super) fn new() -> Self {
+        Made(Vec::new())
+    }
+
+    /// What was made for this, or is now.
+    pub(super) fn of(&mut self, key: &K, make: impl FnOnce(&K) -> Result<T, Misfit>) -> Result<T, Misfit> {
+        if let Some((_, made)) = self.0.iter().find(|(own, _)| own == key) {
+            return Ok(made.clone());
+        }
+        let made = make(key)?;
+        self.0.push((key.clone(), made.clone()));
+        Ok(made)
+    }
+}
+
 /// Marks that hold in every step: `step` gives what a step makes of them for the carry, and something that was found on the way.
 pub(super) fn settled<T>(
     marks: &mut [bool],

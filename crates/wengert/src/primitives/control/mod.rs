@@ -139,10 +139,7 @@ fn tangent_program(
     active: &[bool],
     wanted: Option<&[bool]>,
 ) -> Result<(Program, Vec<bool>), Misfit> {
-    let mut b = Builder::new();
-    let args = same_inputs(&mut b, program);
-    let tangents = jvp::tangent_inputs(&mut b, program, active);
-    let (outs, dots) = jvp::jvp(&mut b, program, &args, &tangents).map_err(inside)?;
+    let WithInputTangents { mut b, outs, dots } = WithInputTangents::of(program, active)?;
     let has: Vec<bool> = dots.iter().map(Option::is_some).collect();
     let wanted = wanted.unwrap_or(&has).to_vec();
     let results: Vec<Value> =
@@ -150,18 +147,31 @@ fn tangent_program(
     Ok((dce(b.finish(&results)), has))
 }
 
-/// The outputs of a Program, then the tangents of those marked, zeros where one has none, as a Program of its inputs and
-/// their tangents.
-fn joint_program(program: &Program, active: &[bool], wanted: &[bool]) -> Result<Program, Misfit> {
-    let mut b = Builder::new();
-    let args = same_inputs(&mut b, program);
-    let tangents = jvp::tangent_inputs(&mut b, program, active);
-    let (mut outs, dots) = jvp::jvp(&mut b, program, &args, &tangents).map_err(inside)?;
-    for k in (0..wanted.len()).filter(|&k| wanted[k]) {
-        let dot = dots[k].unwrap_or_else(|| b.zeros_like(outs[k]));
-        outs.push(dot);
+/// A Program with its tangents, as one that is not finished: see [`WithInputTangents::joined`].
+struct WithInputTangents {
+    b: Builder,
+    outs: Vec<Value>,
+    dots: Vec<Option<Value>>,
+}
+
+impl WithInputTangents {
+    fn of(program: &Program, active: &[bool]) -> Result<Self, Misfit> {
+        let mut b = Builder::new();
+        let args = same_inputs(&mut b, program);
+        let tangents = jvp::tangent_inputs(&mut b, program, active);
+        let (outs, dots) = jvp::jvp(&mut b, program, &args, &tangents).map_err(inside)?;
+        Ok(WithInputTangents { b, outs, dots })
     }
-    Ok(dce(b.finish(&outs)))
+
+    /// The outputs, then the tangents of those marked, zeros where one has none, as a Program of its inputs and their tangents.
+    fn joined(self, wanted: &[bool]) -> Program {
+        let WithInputTangents { mut b, mut outs, dots } = self;
+        for k in (0..wanted.len()).filter(|&k| wanted[k]) {
+            let dot = dots[k].unwrap_or_else(|| b.zeros_like(outs[k]));
+            outs.push(dot);
+        }
+        dce(b.finish(&outs))
+    }
 }
 
 /// Values by position, spread over the positions that have one.

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::loops::{check_carry, marked, row, settled, stack, stacked};
+use super::loops::{Made, check_carry, marked, row, settled, stack, stacked};
 use super::{check_inputs, inside, run};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Misfit, misfit};
@@ -146,11 +146,13 @@ impl Scan {
     ) -> Result<WithTangents, Misfit> {
         let mut active: Vec<bool> = tangents.iter().map(Option::is_some).collect();
         let range = self.carry_range();
-        if self.length > 0 && self.begins_otherwise(&active)? {
+        let mut made = Made::new();
+        let mut tangent_body = |active: &[bool]| made.of(&active.to_vec(), |active| self.tangent_body(active));
+        if self.length > 0 && self.begins_otherwise(&active, &mut tangent_body)? {
             return jvp::jvp(b, &self.first_apart(), args, tangents).map_err(inside);
         }
         let (body, has) = settled(&mut active, range.clone(), |active| {
-            let (body, has) = self.tangent_body(active)?;
+            let (body, has) = tangent_body(active)?;
             Ok(((body, has.clone()), has[..self.carry].to_vec()))
         })?;
         let mut operands: Vec<Value> = Vec::with_capacity(2 * args.len());
@@ -205,11 +207,15 @@ impl Scan {
     }
 
     /// Whether the carry of the first step has tangents in other parts than that of the others.
-    fn begins_otherwise(&self, active: &[bool]) -> Result<bool, Misfit> {
+    fn begins_otherwise(
+        &self,
+        active: &[bool],
+        mut tangent_body: impl FnMut(&[bool]) -> Result<(Program, Vec<bool>), Misfit>,
+    ) -> Result<bool, Misfit> {
         let range = self.carry_range();
         stands_apart(active[range.clone()].to_vec(), self.carry + 2, |carry| {
             let active = [&active[..range.start], carry, &active[range.end..]].concat();
-            Ok(self.tangent_body(&active)?.1[..self.carry].to_vec())
+            Ok(tangent_body(&active)?.1[..self.carry].to_vec())
         })
     }
 

@@ -22,6 +22,8 @@ pub(crate) use plain::Refusal;
 pub use product::SparseProduct;
 pub use shared::SharedPattern;
 pub use solve::SparseSolve;
+#[cfg(feature = "text")]
+pub(crate) use text::Patterns;
 pub use unit::SparseUnit;
 
 use super::linalg::{in_batch, with_lane};

@@ -4,6 +4,8 @@
 //! 0 is on the diagonal, 1 beside it on the right. `a..b` stands for all from a to b, and `*n` behind a row for n such rows. So
 //! a stencil's matrix is a line, however large it is.
 
+#[cfg(feature = "text")]
+use std::collections::HashMap;
 use std::fmt::Write;
 
 #[cfg(feature = "text")]
@@ -14,10 +16,6 @@ use crate::{
     primitives::parse::Fields,
 };
 use wengert_kernels::pattern::Pattern;
-
-/// The rows and entries that a text may stand for: a short one can stand for as many as it likes.
-#[cfg(feature = "text")]
-const MOST: usize = 1 << 26;
 
 /// The rows of a pattern as text.
 pub(super) fn written(pattern: &Pattern) -> String {
@@ -63,14 +61,47 @@ fn runs(numbers: impl Iterator<Item = i64>) -> Vec<String> {
     words
 }
 
+/// The rows and entries of all patterns of a text together: a short one can stand for as many as it likes.
+#[cfg(feature = "text")]
+const MOST: usize = 1 << 27;
+
+/// The patterns of a text, each of which is made once.
+#[cfg(feature = "text")]
+pub(crate) struct Patterns {
+    /// How many rows and entries others may have.
+    room: usize,
+    /// By rows, columns and offsets.
+    known: HashMap<(usize, usize, String), SharedPattern>,
+}
+
+#[cfg(feature = "text")]
+impl Patterns {
+    pub(crate) fn new() -> Self {
+        Patterns { room: MOST, known: HashMap::new() }
+    }
+}
+
 /// The pattern in the options `rows`, `cols` and `offsets`.
 #[cfg(feature = "text")]
 pub(super) fn read(fields: &mut Fields) -> Result<SharedPattern, Misfit> {
     let (rows, cols): (usize, usize) = (fields.integer("rows")?, fields.integer("cols")?);
-    let text = fields.word("offsets")?;
-    if rows > MOST {
-        misfit!("the option `rows` is {rows}, and a text stands for {MOST} rows at most");
+    let key = (rows, cols, fields.word("offsets")?);
+    if let Some(known) = fields.patterns().known.get(&key) {
+        return Ok(known.clone());
     }
+    let (pattern, room) = made(rows, cols, &key.2, fields.patterns().room)?;
+    let patterns = fields.patterns();
+    patterns.room = room;
+    patterns.known.insert(key, pattern.clone());
+    Ok(pattern)
+}
+
+/// A pattern, and the room that it leaves to others.
+#[cfg(feature = "text")]
+fn made(rows: usize, cols: usize, text: &str, room: usize) -> Result<(SharedPattern, usize), Misfit> {
+    let Some(room) = room.checked_sub(rows) else {
+        misfit!("the option `rows` is {rows}, and the patterns of a text have {MOST} rows and entries at most");
+    };
     let mut starts = Vec::new();
     starts.push(0);
     let mut columns: Vec<u32> = Vec::new();
@@ -81,8 +112,8 @@ pub(super) fn read(fields: &mut Fields) -> Result<SharedPattern, Misfit> {
         if count > rows - (starts.len() - 1) {
             misfit!("the option `offsets` has more than {rows} rows");
         }
-        if width.saturating_mul(count as u64).saturating_add(columns.len() as u64) > MOST as u64 {
-            misfit!("the option `offsets` has more than {MOST} entries, which is the most that a text stands for");
+        if width.saturating_mul(count as u64).saturating_add(columns.len() as u64) > room as u64 {
+            misfit!("the option `offsets` has more than {room} entries, and the patterns of a text {MOST} at most");
         }
         for _ in 0..count {
             let own = (starts.len() - 1) as i64;
@@ -98,8 +129,10 @@ pub(super) fn read(fields: &mut Fields) -> Result<SharedPattern, Misfit> {
     if starts.len() != rows + 1 {
         misfit!("the option `offsets` has {} rows, and the option `rows` is {rows}", starts.len() - 1);
     }
+    let room = room - columns.len();
     let pattern = Pattern::from_rows(cols, starts, columns);
-    pattern.map(SharedPattern::from).map_err(|why| Misfit(format!("the option `offsets` is no pattern: {why}")))
+    let pattern = pattern.map_err(|why| Misfit(format!("the option `offsets` is no pattern: {why}")))?;
+    Ok((SharedPattern::from(pattern), room))
 }
 
 /// The runs of a row, and how many such rows there are.

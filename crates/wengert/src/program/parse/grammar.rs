@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Fault;
 use super::token::{Token, TokenKind, unescape};
 use crate::array::{DType, Type, element_count};
-use crate::primitives::{Attribute, Literal, operation};
+use crate::primitives::{Attribute, Literal, Patterns, operation};
 use crate::program::{Builder, Program, Value};
 
 /// The deepest nesting of Programs in options. A level takes a few kilobytes of stack in a debug build.
@@ -17,7 +17,7 @@ type Parsed<T> = Result<T, Fault>;
 
 /// The Program that is the whole text.
 pub(super) fn program(tokens: &[Token<'_>]) -> Parsed<Program> {
-    let mut parser = Parser { tokens, next: 0 };
+    let mut parser = Parser { tokens, next: 0, patterns: Patterns::new() };
     let (program, _) = (parser.program(0)?, parser.take(TokenKind::End, "the end of the text")?);
     Ok(program)
 }
@@ -26,6 +26,8 @@ struct Parser<'t, 's> {
     /// The last one is [`TokenKind::End`], and is never taken away.
     tokens: &'t [Token<'s>],
     next: usize,
+    /// The sparse patterns so far.
+    patterns: Patterns,
 }
 
 /// The values that are defined, by their names in the text.
@@ -150,7 +152,7 @@ impl<'s> Parser<'_, 's> {
         let name = self.take(TokenKind::Word, "the name of an operation")?;
         let options = if self.takes(TokenKind::Sign('[')) { self.options(depth)? } else { Vec::new() };
         let wrong = |why: String| Fault::new(name.at, why);
-        let op = match operation(name.text, options) {
+        let op = match operation(name.text, options, &mut self.patterns) {
             None => return Err(wrong(format!("there is no operation {name}"))),
             Some(op) => op.map_err(|why| wrong(format!("{name}: {}", why.0)))?,
         };

@@ -2,7 +2,7 @@
 //! those of the invariants.
 
 use super::super::CotangentLayout;
-use super::super::loops::{cotangent_inputs, count, in_layout, joined, sum};
+use super::super::loops::{Made, cotangent_inputs, count, in_layout, joined, sum};
 use super::super::{cotangents, inside};
 use super::{ByRole, Scan, stands_apart};
 use crate::array::Type;
@@ -12,6 +12,7 @@ use crate::program::{Builder, Program, Value, dce};
 use crate::transform::transpose;
 
 /// A step backwards.
+#[derive(Clone)]
 struct Backward {
     body: Program,
     /// What every linear invariant and every part of the carry has after the step.
@@ -39,13 +40,16 @@ impl Scan {
         // The sums of invariants begin with nothing, the carry with what comes from behind the loop.
         let mut layout: CotangentLayout = vec![None; invariants.len()];
         layout.extend(&given[..self.carry]);
-        if self.length > 0 && self.ends_otherwise(&linear, &layout, &given[self.carry..])? {
+        let mut made = Made::new();
+        let mut backward =
+            |layout: &CotangentLayout| made.of(layout, |layout| self.backward(&linear, layout, &given[self.carry..]));
+        if self.length > 0 && self.ends_otherwise(&layout, &mut backward)? {
             let args: Vec<Option<Value>> =
                 operands.iter().map(|operand| (!operand.is_linear()).then(|| operand.known())).collect();
             return transpose::transpose_masked(b, &self.last_apart(), &args, cts).map_err(inside);
         }
         let backward = loop {
-            let backward = self.backward(&linear, &layout, &given[self.carry..])?;
+            let backward = backward(&layout)?;
             let wider = joined(&layout, &backward.carry, invariants.len());
             if wider == layout {
                 break backward;
@@ -73,11 +77,15 @@ impl Scan {
     }
 
     /// Whether the carry of the last step has cotangents in other parts than that of the others.
-    fn ends_otherwise(&self, linear: &[bool], layout: &[Option<bool>], given: &[Option<bool>]) -> Result<bool, Misfit> {
+    fn ends_otherwise(
+        &self,
+        layout: &[Option<bool>],
+        mut backward: impl FnMut(&CotangentLayout) -> Result<Backward, Misfit>,
+    ) -> Result<bool, Misfit> {
         let invariants = layout.len() - self.carry;
         stands_apart(layout[invariants..].to_vec(), self.carry + 2, |carry| {
             let layout = [&layout[..invariants], carry].concat();
-            Ok(self.backward(linear, &layout, given)?.carry.split_off(invariants))
+            Ok(backward(&layout)?.carry.split_off(invariants))
         })
     }
 

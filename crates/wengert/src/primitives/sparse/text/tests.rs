@@ -48,7 +48,7 @@ fn texts_that_are_no_pattern_are_refused() {
     check("1", "1", "0 *0", "\"*0\" where");
     check("1", "1", "0 *1 1", "behind a number of rows");
     check("1", "1", "x", "\"x\" where");
-    check("99999999999", "1", "0 *99999999999", "67108864 rows at most");
-    check("67108864", "4294967296", "0..4294967295 *67108864", "more than 67108864 entries");
+    check("99999999999", "1", "0 *99999999999", "134217728 rows and entries at most");
+    check("67108864", "4294967296", "0..4294967295 *67108864", "more than 67108864 entries, and");
     check("-1", "1", "", "cannot be -1");
 }
