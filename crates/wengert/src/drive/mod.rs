@@ -7,6 +7,8 @@ mod scalar;
 #[cfg(feature = "arrays")]
 mod tensor;
 
+#[cfg(feature = "argmin")]
+pub(crate) use scalar::recorded_value;
 pub(crate) use scalar::{compute, inputs_of, recorded_gradient, run_recorded, run_thinned};
 #[cfg(feature = "arrays")]
 pub(crate) use tensor::{

@@ -43,6 +43,14 @@ pub(crate) fn run_thinned<T: Tree<Leaf = f64>, O>(
     (scope, output)
 }
 
+/// The value of a function as a number, which is refused where it depends on a variable of an outer recording.
+#[cfg(feature = "argmin")]
+#[track_caller]
+pub(crate) fn recorded_value<T: Tree<Leaf = f64>>(x: &T, f: impl FnOnce(T::Vars) -> Var) -> f64 {
+    let (scope, output) = run_recorded(Mode::Once, x, f);
+    next(&mut finish(scope, &[output], &[], &Task::Value))
+}
+
 /// The value and the gradient of a recording.
 #[track_caller]
 pub(crate) fn recorded_gradient<T: Tree<Leaf = f64>>(scope: Scope, output: Var, x: &T) -> (f64, T::Grad) {

@@ -19,9 +19,8 @@ use std::sync::Arc;
 use argmin::core::{CostFunction, Error, Gradient, Hessian};
 use argmin_math::ArgminDot;
 
-use crate::drive::run_recorded;
+use crate::drive::recorded_value;
 use crate::tape::Var;
-use crate::tape::recording::Mode;
 
 /// A function with its gradient and the whole Hessian, a `Vec` of rows.
 #[derive(Clone, Debug)]
@@ -88,8 +87,7 @@ macro_rules! first_order {
 
             fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
                 // Recorded and not swept: line searches ask for many values.
-                let (_scope, y) = run_recorded(Mode::Once, x, |x| (self.0)(x));
-                Ok(y.value)
+                Ok(recorded_value(x, |x| (self.0)(x)))
             }
         }
 

@@ -24,6 +24,25 @@ fn derivatives_of_a_problem() {
     assert_eq!(curvature.clone().dot(&vec![1.0, -1.0]), [2.0, 200.0]);
 }
 
+/// A cost is a number: a derivative by what it was made of would be lost.
+#[test]
+fn a_cost_that_depends_on_an_outer_variable_is_refused() {
+    fn cost(a: Var, x: f64) -> Var {
+        a * Dense::new(move |x: Vec<Var>| (x[0] - a).square()).cost(&vec![x]).unwrap()
+    }
+    let refused = |run: fn() -> f64| {
+        let message = *std::panic::catch_unwind(run).unwrap_err().downcast::<String>().unwrap();
+        assert!(message.contains("depends on"), "{message}");
+    };
+    refused(|| grad(2.0, |a| cost(a, 5.0)));
+    refused(|| jvp(2.0, 1.0, |a| cost(a, 5.0)).1);
+    refused(|| record([2.0], |[a]| cost(a, 5.0)).value([3.0]));
+    // What is severed, or not used, is a number.
+    let severed = |a: Var| a * Dense::new(move |x: Vec<Var>| (x[0] - a.detach()).square()).cost(&vec![5.0]).unwrap();
+    assert_eq!(grad(2.0, severed), 9.0);
+    assert_eq!(grad(2.0, |a| a * Dense::new(rosenbrock).cost(&vec![-1.0, 2.0]).unwrap()), 104.0);
+}
+
 #[test]
 fn a_trust_region_with_the_whole_hessian_converges() {
     let solver = TrustRegion::new(Steihaug::new().with_max_iters(20));

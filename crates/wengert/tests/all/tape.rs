@@ -9,6 +9,45 @@ fn message(f: impl FnOnce() + std::panic::UnwindSafe) -> String {
     panic.downcast_ref::<String>().cloned().unwrap_or_default()
 }
 
+/// A number whose slope has to be positive, which it finds out where the gradient is put together.
+struct Rising(f64);
+
+impl Tree for Rising {
+    type Leaf = f64;
+    type Vars = Var;
+    type Form = wengert::Several;
+    type Grad = f64;
+    type Each<U> = U;
+    fn size(&self) -> usize {
+        1
+    }
+    fn for_each_leaf(&self, visit: &mut impl FnMut(f64)) {
+        visit(self.0);
+    }
+    fn vars(&self, lift: &mut impl FnMut(f64) -> Var) -> Var {
+        lift(self.0)
+    }
+    fn grad(&self, next: &mut impl FnMut() -> f64) -> f64 {
+        let slope = next();
+        assert!(slope > 0.0, "it falls");
+        slope
+    }
+    fn each<U>(&self, next: &mut impl FnMut() -> U) -> U {
+        next()
+    }
+}
+
+/// The next sweep on this thread adds to adjoints that have to be as before.
+#[test]
+fn a_panic_while_a_gradient_is_put_together_leaves_nothing_behind() {
+    assert_eq!(grad(Rising(2.0), |x| x * x), 4.0);
+    for _ in 0..2 {
+        assert!(std::panic::catch_unwind(|| grad(Rising(2.0), |x| -x)).is_err());
+        assert_eq!(grad(3.0, |x| x * x), 6.0);
+        assert_eq!(grad([3.0, 2.0], |[x, y]| x * y * y), [4.0, 12.0]);
+    }
+}
+
 #[test]
 fn a_record_takes_24_bytes_with_its_adjoint() {
     let size = tape_size([1.0; 10], |x| x.iter().map(|&x| (1.0 - x).powi(2) + 100.0 * (x * x).sin()).sum::<Var>());

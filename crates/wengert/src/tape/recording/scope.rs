@@ -105,8 +105,9 @@ impl Scope {
                 });
                 list.scatter(tape);
                 swept?;
-                take(&list.adjoints[..inputs]);
-                list.adjoints[..inputs].fill(-0.0);
+                // Also if `take`, which is a user's code, panics: the next sweep adds to what it finds.
+                let adjoints = Cleaned(&mut list.adjoints[..inputs]);
+                take(adjoints.0);
                 Some(())
             })
         })
@@ -235,6 +236,15 @@ impl List {
         }
         let index = (output.tag & INDEX_MASK) as usize;
         if index >= mark { Output::Node(index - mark) } else { Output::Capture(output) }
+    }
+}
+
+/// Adjoints that are -0.0 again when this is gone, as a sweep has to find them.
+struct Cleaned<'a>(&'a mut [f64]);
+
+impl Drop for Cleaned<'_> {
+    fn drop(&mut self) {
+        self.0.fill(-0.0);
     }
 }
 
