@@ -26,10 +26,10 @@ mod state;
 use std::panic::Location;
 
 use crate::error::{Error, ErrorKind, OrRaise};
-use crate::tree::{Paths, Several, Tree, leaves};
+use crate::tree::{Paths, Several, Structure, Tree, leaves};
 pub use parameter::Parameter;
 pub use schedule::Schedule;
-use state::{Moving, Setting, Settings, State};
+use state::{Given, Moving, Setting, Settings, State};
 
 /// A tree of these leaves in the shape of another.
 fn rebuild<T: Tree>(shape: &T, leaves: Vec<T::Leaf>) -> T::Grad {
@@ -154,9 +154,12 @@ macro_rules! steps {
             #[track_caller]
             pub fn try_step<T: Tree<Leaf = L, Grad = T>>(&mut self, point: T, gradient: &T) -> Result<T, Error> {
                 let (mut x, slope) = (leaves(&point), leaves(gradient));
-                let (settings, frozen) = (&self.settings, Paths::frozen_leaves(&point));
-                let paths = &|| Paths::of(&point);
-                let step = self.state.begin(concat!($text, "::step"), settings, &x, &slope, &frozen, paths)?;
+                let given = Given {
+                    frozen: Paths::frozen_leaves(&point),
+                    places: [&point, gradient].map(|tree| Structure::of(tree).places()),
+                    paths: &|| [&point, gradient].map(Paths::of),
+                };
+                let step = self.state.begin(concat!($text, "::step"), &self.settings, &x, &slope, &given)?;
                 let moving = step.moving(&x, &slope);
                 let moved = self.update(step.number, &moving);
                 step.write(&mut x, moved);
@@ -192,7 +195,8 @@ macro_rules! steps {
             #[track_caller]
             pub fn try_init<T: Tree<Leaf = L>>(mut self, point: &T) -> Result<Self, Error> {
                 let (x, settings) = (leaves(point), &self.settings);
-                self.state.init(concat!($text, "::init"), settings, &x, &|| Paths::of(point))?;
+                let places = Structure::of(point).places();
+                self.state.init(concat!($text, "::init"), settings, &x, &Paths::of(point), places)?;
                 Ok(self)
             }
 

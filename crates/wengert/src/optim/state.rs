@@ -96,10 +96,40 @@ pub(super) struct State<L> {
     names: &'static [&'static str],
     /// The number of steps made, as a leaf: it is saved with the others.
     steps: L,
-    /// Of every leaf of the point; unknown before the first point, and where settings changed.
+    /// Of every leaf of the point; unknown before the first point.
     settings: Option<Arc<[LeafSettings]>>,
+    /// Where the leaves of the point are: see [`Structure::places`](crate::tree::Structure).
+    places: Option<u64>,
+    /// Whether a builder changed the settings since.
+    is_stale: bool,
     /// A list for each name, with an entry for each leaf that moves; empty before the first point.
     pub(super) lists: Vec<Vec<L>>,
+}
+
+/// What a step is given, but for its numbers.
+pub(super) struct Given<'a> {
+    /// Which leaves of the point are frozen.
+    pub(super) frozen: Vec<bool>,
+    /// Where the leaves of the point and of the gradient are.
+    pub(super) places: [Option<u64>; 2],
+    /// Their paths.
+    pub(super) paths: &'a dyn Fn() -> [Paths; 2],
+}
+
+impl Given<'_> {
+    /// The first leaf of the gradient that has another path than that of the point, and the latter.
+    fn other_in_gradient(&self) -> Option<[String; 2]> {
+        if self.places[0] == self.places[1] {
+            return None;
+        }
+        let [point, gradient] = (self.paths)();
+        first_other(point.iter(), gradient.iter())
+    }
+}
+
+/// The first two names that differ.
+fn first_other<'a>(one: impl Iterator<Item = &'a str>, other: impl Iterator<Item = &'a str>) -> Option<[String; 2]> {
+    one.zip(other).find(|(one, other)| one != other).map(|(one, other)| [one.to_owned(), other.to_owned()])
 }
 
 /// A leaf that moves, in a step.
@@ -141,7 +171,8 @@ impl Step {
 
 impl<L: Parameter> State<L> {
     pub(super) fn new(names: &'static [&'static str]) -> Self {
-        State { names, steps: L::from_count(0), settings: None, lists: vec![Vec::new(); names.len()] }
+        let lists = vec![Vec::new(); names.len()];
+        State { names, steps: L::from_count(0), settings: None, places: None, is_stale: false, lists }
     }
 
     /// The number of steps made.
@@ -158,14 +189,14 @@ impl<L: Parameter> State<L> {
         name: &str,
         settings: &Settings,
         x: &[L],
-        paths: &dyn Fn() -> Paths,
+        paths: &Paths,
+        places: Option<u64>,
     ) -> Result<(), Error> {
         let line = Location::caller();
         let misfit = |why: String| Error::new(ErrorKind::Misfit, name, why).at(Some(line));
-        let settings = settings.of_leaves(&paths()).map_err(misfit)?;
+        let settings = settings.of_leaves(paths).map_err(misfit)?;
         fitting("point", &settings, x, x).map_err(misfit)?;
-        *self = State::new(self.names);
-        self.settings = Some(settings);
+        *self = State { settings: Some(settings), places, ..State::new(self.names) };
         self.remember_nothing(x);
         Ok(())
     }
@@ -178,21 +209,23 @@ impl<L: Parameter> State<L> {
         settings: &Settings,
         x: &[L],
         slope: &[L],
-        frozen: &[bool],
-        paths: &dyn Fn() -> Paths,
+        given: &Given<'_>,
     ) -> Result<Step, Error> {
         let line = Location::caller();
         let misfit = |why: String| Error::new(ErrorKind::Misfit, name, why).at(Some(line));
         let is_new = self.lists.iter().all(Vec::is_empty);
-        let known = self.settings.clone().filter(|settings| settings.len() == x.len());
-        let settings = match known {
-            Some(known) if known.iter().map(|leaf| leaf.moves).eq(frozen.iter().map(|frozen| !frozen)) => known,
-            Some(_) if !is_new => {
-                let why = "other leaves of the point are frozen than at the step before, so that what it remembers does \
-                           not fit: begin again with `init`";
-                return Err(misfit(why.to_owned()));
+        if x.len() == slope.len()
+            && let Some([own, other]) = given.other_in_gradient()
+        {
+            return Err(misfit(format!("the gradient has the leaf `{other}` where the point has `{own}`")));
+        }
+        let settings = match self.kept(given, x.len()) {
+            Ok(Some(kept)) => kept,
+            Err(why) if !is_new => {
+                let why = format!("{why}, so that what it remembers does not fit: begin again with `init`");
+                return Err(misfit(why));
             }
-            _ => settings.of_leaves(&paths()).map_err(misfit)?,
+            _ => settings.of_leaves(&(given.paths)()[0]).map_err(misfit)?,
         };
         fitting("gradient", &settings, x, slope).map_err(misfit)?;
         let moving = settings.iter().filter(|settings| settings.moves).count();
@@ -205,11 +238,30 @@ impl<L: Parameter> State<L> {
             }
         }
         let step = Step { number: self.steps(name)?, settings: settings.clone() };
-        self.settings = Some(settings);
+        (self.settings, self.places, self.is_stale) = (Some(settings), given.places[0], false);
         if is_new && moving > 0 {
             self.remember_nothing(x);
         }
         Ok(step)
+    }
+
+    /// The settings of the step before, if they are those of this point's leaves; none if a builder changed some, or the point has
+    /// another number of leaves, which is told with what is remembered.
+    ///
+    /// # Errors
+    /// If as many leaves are other ones, or others of them are frozen.
+    fn kept(&self, given: &Given<'_>, count: usize) -> Result<Option<Arc<[LeafSettings]>>, String> {
+        let Some(known) = self.settings.as_ref().filter(|known| known.len() == count) else { return Ok(None) };
+        if known.iter().zip(&given.frozen).any(|(leaf, &frozen)| leaf.moves == frozen) {
+            return Err("other leaves of the point are frozen than at the step before".to_owned());
+        }
+        if self.places != given.places[0] {
+            let [point, _] = (given.paths)();
+            if let Some([own, before]) = first_other(point.iter(), known.iter().map(|leaf| &leaf.path[..])) {
+                return Err(format!("the point has the leaf `{own}` where that of the step before had `{before}`"));
+            }
+        }
+        Ok((!self.is_stale).then(|| known.clone()))
     }
 
     /// Counts a step that was made.
@@ -219,7 +271,7 @@ impl<L: Parameter> State<L> {
 
     /// Has the settings of leaves found again at the next step.
     pub(super) fn forget_settings(&mut self) {
-        self.settings = None;
+        self.is_stale = true;
     }
 
     fn remember_nothing(&mut self, x: &[L]) {
@@ -246,7 +298,7 @@ impl<L> State<L> {
             let moving = self.settings.iter().flat_map(|settings| settings.iter()).filter(|settings| settings.moves);
             let mut named = moving.map(|settings| &settings.path[..]);
             for k in 0..list.len() {
-                // Without settings, which a builder has taken back, only the place is known.
+                // Before the first point only the place is known.
                 match named.next() {
                     Some("") => paths.named_leaf(name),
                     Some(path) => paths.named_leaf(&format!("{name}.{path}")),
@@ -260,7 +312,8 @@ impl<L> State<L> {
     pub(super) fn map<M>(&self, f: &mut impl FnMut(&L) -> M) -> State<M> {
         let steps = f(&self.steps);
         let lists = self.lists.iter().map(|list| list.iter().map(&mut *f).collect()).collect();
-        State { names: self.names, steps, settings: self.settings.clone(), lists }
+        let (settings, places, is_stale) = (self.settings.clone(), self.places, self.is_stale);
+        State { names: self.names, steps, settings, places, is_stale, lists }
     }
 }
 

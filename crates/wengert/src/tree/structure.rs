@@ -79,9 +79,14 @@ impl Structure {
         self.compared().zip(other.compared()).is_some_and(|(own, other)| own != other)
     }
 
+    /// A number that trees have whose leaves are in the same places; `None` if these are not known.
+    pub(crate) fn places(&self) -> Option<u64> {
+        (!self.is_opaque).then(|| self.places.finish())
+    }
+
     /// Whether its leaves are known to be in other places.
     fn has_other_places(&self, other: &Structure) -> bool {
-        !self.is_opaque && !other.is_opaque && self.places.finish() != other.places.finish()
+        self.places().zip(other.places()).is_some_and(|(own, other)| own != other)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Optimisers against their formulas by hand, schedules, limits, messages.
 
+use std::collections::BTreeMap;
 use std::f64::consts::PI;
 
 use wengert::optim::{Adam, AdamW, Schedule, Sgd, clip_by_norm, clip_by_value, global_norm};
@@ -246,6 +247,42 @@ fn rates_and_decays_are_set_by_path_and_the_last_setting_counts() {
     let error = Sgd::new(0.1).rate_of(|path| path == "head", 1.0).try_step(point(), &point()).unwrap_err().to_string();
     assert!(error.contains("`rate_of` at crates/wengert/tests/all/optim.rs:"), "{error}");
     assert!(error.contains("picks none of the paths `0`, `1.0`, `1.1`, `1.2`"), "{error}");
+}
+
+#[test]
+fn leaves_are_those_of_the_same_path() {
+    let tree =
+        |leaves: [(&str, f64); 2]| leaves.map(|(key, x)| (key.to_owned(), x)).into_iter().collect::<BTreeMap<_, _>>();
+    // The gradient has other leaves than the point.
+    let (ab, bc) = (tree([("a", 1.0), ("b", 1.0)]), tree([("b", 5.0), ("c", 7.0)]));
+    let error = Sgd::new(0.1).try_step(ab.clone(), &bc).unwrap_err().to_string();
+    assert!(error.contains("the gradient has the leaf `b` where the point has `a`"), "{error}");
+    assert!(error.contains("`Sgd::step`") && error.contains("tests/all/optim.rs"), "{error}");
+    let error = Adam::new(0.1).try_step((Some(1.0), None), &(None, Some(5.0))).unwrap_err().to_string();
+    assert!(error.contains("the gradient has the leaf `1` where the point has `0`"), "{error}");
+    // A setting is of a path, wherever its leaf stands.
+    let mut opt = Sgd::new(0.1).rate_of(|path| path == "b", 0.0);
+    assert_eq!(opt.step(ab.clone(), &ab), tree([("a", 0.9), ("b", 1.0)]));
+    assert!(opt.try_step(bc.clone(), &bc).is_err());
+    assert_eq!(opt.init(&bc).step(bc.clone(), &bc), tree([("b", 5.0), ("c", 6.3)]));
+    // What is remembered is not another leaf's.
+    let mut opt = Sgd::new(0.1).momentum(0.5);
+    let _ = opt.step(ab.clone(), &ab);
+    let error = opt.try_step(bc.clone(), &bc).unwrap_err().to_string();
+    assert!(error.contains("the point has the leaf `b` where that of the step before had `a`"), "{error}");
+    assert!(error.contains("`init`"), "{error}");
+    let mut opt = opt.rate_of(|path| path == "b", 1.0);
+    assert!(opt.try_step(bc.clone(), &bc).is_err());
+    assert_eq!(opt.step(ab.clone(), &ab), tree([("a", 1.0 - 0.15), ("b", 1.0 - 1.5)]));
+    // Nor where a builder was called in between.
+    let mut opt = Sgd::new(0.1).momentum(0.9);
+    let first = freeze((1.0, 2.0), |path| path == "0");
+    let first = opt.step(first.clone(), &first);
+    let mut opt = opt.rate_of(|path| path == "1", 0.01);
+    assert_eq!(Paths::of(&opt).iter().collect::<Vec<_>>(), ["steps", "velocity.1"]);
+    let second = freeze(first.thaw(), |path| path == "1");
+    let error = opt.try_step(second.clone(), &second).unwrap_err().to_string();
+    assert!(error.contains("other leaves of the point are frozen"), "{error}");
 }
 
 #[test]
