@@ -52,7 +52,7 @@ use crate::scalar::Sealed;
 use crate::tape::Var;
 use crate::tape::recording::Mode;
 use crate::tape::trace::Trace;
-use crate::tree::{Tree, leaves};
+use crate::tree::{Paths, Tree, leaves};
 
 /// How much to check.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -297,10 +297,10 @@ pub fn check_grads_with<T: Tree<Leaf = f64>>(
     f: impl Fn(T::Vars) -> Var,
     config: &Config,
 ) -> Result<Report, CheckError> {
-    let point = leaves(&x);
-    let mut report = rule::check_order(&point, &ScalarRule { shape: &x, f: &f }, config, 1)?;
+    let (point, frozen) = (leaves(&x), Paths::frozen_leaves(&x));
+    let mut report = rule::check_order(&point, &frozen, &ScalarRule { shape: &x, f: &f }, config, 1)?;
     if config.orders >= 2 {
-        report.include(rule::check_order(&point, &GradientOf { shape: &x, f: &f }, config, 2)?);
+        report.include(rule::check_order(&point, &frozen, &GradientOf { shape: &x, f: &f }, config, 2)?);
     }
     Ok(report)
 }
@@ -322,7 +322,8 @@ pub fn check_transpose<T: Tree<Leaf = f64>, O: Tree<Leaf = Var>>(
     f: impl Fn(T::Vars) -> O,
     config: &Config,
 ) -> Result<Report, CheckError> {
-    rule::check_order(&leaves(&x), &Driven { shape: &x, f: &|x| leaves(&f(x)) }, config, 1)
+    let frozen = Paths::frozen_leaves(&x);
+    rule::check_order(&leaves(&x), &frozen, &Driven { shape: &x, f: &|x| leaves(&f(x)) }, config, 1)
 }
 
 impl Report {

@@ -68,23 +68,37 @@ pub struct Rounding {
 /// # Errors
 /// What disagrees, where the numbers are not finite, or that differences cannot tell.
 pub fn check_rule(x: &[f64], rule: &impl Rule, config: &Config) -> Result<Report, CheckError> {
-    check_order(x, rule, config, 1)
+    check_order(x, &vec![false; x.len()], rule, config, 1)
 }
 
-/// As [`check_rule`]; messages say that the rule is the derivative of order `order - 1`.
-pub(super) fn check_order(x: &[f64], rule: &impl Rule, config: &Config, order: u32) -> Result<Report, CheckError> {
+/// As [`check_rule`]; messages say that the rule is the derivative of order `order - 1`. Arguments that are frozen do not move.
+pub(super) fn check_order(
+    x: &[f64],
+    frozen: &[bool],
+    rule: &impl Rule,
+    config: &Config,
+    order: u32,
+) -> Result<Report, CheckError> {
     finite("point", x, order)?;
     let y = rule.value(x);
     finite("value", &y, order)?;
     let mut report = Report { comparisons: 0, worst: 0.0, resolution: 0.0 };
     let mut random = Random::new(config.seed ^ u64::from(order));
     for _ in 0..config.directions {
+        let mut direction = || -> Vec<f64> {
+            let part = |(&x, &frozen): (&f64, &bool)| {
+                let part = random.direction() * scale_of(x);
+                if frozen { 0.0 } else { part }
+            };
+            x.iter().zip(frozen).map(part).collect()
+        };
+        let (tangent, second) = (direction(), direction());
         let probe = Probe {
             rule,
             x,
             y: &y,
-            tangent: x.iter().map(|&x| random.direction() * scale_of(x)).collect(),
-            second: x.iter().map(|&x| random.direction() * scale_of(x)).collect(),
+            tangent,
+            second,
             cotangent: y.iter().map(|_| random.direction()).collect(),
             config,
             order,

@@ -38,10 +38,27 @@ fn relative_eq<R: Real>(x: R, y: R, epsilon: R, max_relative: R) -> bool {
 /// `sinh(x)/x`, 1 at 0.
 #[track_caller]
 fn sinhc<R: Real>(x: R) -> R {
-    // At 0 the series, to the highest order that anybody differentiates: x^2/3! + x^4/5! + x^6/7!.
+    near_zero(x, 1.0, || Real::sinh(x) / x)
+}
+
+/// `sin(x)/x`, 1 at 0.
+#[track_caller]
+fn sinc<R: Real>(x: R) -> R {
+    near_zero(x, -1.0, || Real::sin(x) / x)
+}
+
+/// The sum of `sign^k x^(2k) / (2k + 1)!` for `|x| < 2`, where the derivatives of the quotient cancel, and that elsewhere. The last
+/// term, of k = 18, is below 1e-30, and so are its derivatives of any order that anybody asks for.
+#[track_caller]
+fn near_zero<R: Real>(x: R, sign: f64, quotient: impl FnOnce() -> R) -> R {
     let square = Real::square(x);
-    let series = || ((square / 42.0 + 1.0) * square / 20.0 + 1.0) * square / 6.0 + 1.0;
-    R::branch(x.equal(R::constant(0.0)), series, || Real::sinh(x) / x)
+    let series = || {
+        (1..19).rev().fold(R::constant(1.0), |sum, k| {
+            let k = f64::from(k);
+            sum * square * (sign / (2.0 * k * (2.0 * k + 1.0))) + 1.0
+        })
+    };
+    R::branch(square.less(R::constant(4.0)), series, quotient)
 }
 
 /// `lit(2.0) * matrix`, of any elements that are carriers; nalgebra has it for primitive numbers alone.
@@ -276,9 +293,9 @@ macro_rules! fields {
             /// `sin(x)/x`, 1 at 0, with its derivatives there.
             #[track_caller]
             fn sinc(self) -> Self {
-                Real::sinc(self * consts::FRAC_1_PI)
+                sinc(self)
             }
-            /// `sinh(x)/x`, 1 at 0, with its first seven derivatives there.
+            /// `sinh(x)/x`, 1 at 0, with its derivatives there.
             #[track_caller]
             fn sinhc(self) -> Self {
                 sinhc(self)

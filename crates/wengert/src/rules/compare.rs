@@ -125,21 +125,28 @@ pub(super) fn transposes(op: &Op, point: &[Array]) -> Result<(), String> {
     Ok(())
 }
 
-/// That each element of a result depends on the elements of the operands at the same place alone.
+/// That each element of a result depends on the elements of the operands at the same place alone. Half of the elements move at a
+/// time, those whose number has a binary digit or has it not: of any two, one moves at some time and the other does not.
 pub(super) fn elementwise(op: &Op, point: &[Array]) -> Result<(), String> {
     let program = alone(op, point)?;
     let results = program.run(point).map_err(inside)?;
     for operand in (0..point.len()).filter(|&k| active(point)[k]) {
         let own = point[operand].to_f64();
-        let every_other = own.iter().enumerate().map(|(k, x)| if k % 2 == 0 { x * 1.001 + 1e-4 } else { *x }).collect();
-        let mut moved = point.to_vec();
-        moved[operand] = like(&point[operand], every_other);
-        for (before, after) in results.iter().zip(program.run(&moved).map_err(inside)?) {
-            let (before, after) = (before.to_f64(), after.to_f64());
-            if (1..before.len()).step_by(2).any(|k| before[k].to_bits() != after[k].to_bits()) {
-                return Err(format!(
-                    "it is said to work element by element, and element 1 moves with others of operand {operand}"
-                ));
+        let digits = usize::BITS - own.len().saturating_sub(1).leading_zeros();
+        for (digit, with) in (0..digits).flat_map(|digit| [(digit, 0), (digit, 1)]) {
+            let moves = |k: usize| k >> digit & 1 == with;
+            let elements = own.iter().enumerate();
+            let some = elements.map(|(k, x)| if moves(k) { x + (x.abs() * 1e-3 + 1e-4) } else { *x }).collect();
+            let mut moved = point.to_vec();
+            moved[operand] = like(&point[operand], some);
+            for (before, after) in results.iter().zip(program.run(&moved).map_err(inside)?) {
+                let (before, after) = (before.to_f64(), after.to_f64());
+                let others = (0..before.len()).filter(|&k| !moves(k));
+                if let Some(k) = others.into_iter().find(|&k| before[k].to_bits() != after[k].to_bits()) {
+                    return Err(format!(
+                        "it is said to work element by element, and element {k} moves with others of operand {operand}"
+                    ));
+                }
             }
         }
     }

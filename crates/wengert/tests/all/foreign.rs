@@ -467,6 +467,11 @@ fn a_rule_that_is_wrong_is_not_registered() {
         pulled
     };
     let summed = |x: &[Array]| Array::new(x[0].shape(), vec![x[0].to_f64().iter().sum::<f64>(); x[0].size()]);
+    // Elements 0 and 2 meet, which stand at even places both.
+    let paired = |x: &[Array]| {
+        let own = x[0].to_f64();
+        Array::new(x[0].shape(), (0..own.len()).map(|k| own[k] * own[own.len() - 1 - k]).collect::<Vec<f64>>())
+    };
     let same = |x: &[Array]| x[0].clone();
     let surrogate = |x: &[Array], _: &[Array], dot: &[Array]| Array::new(x[0].shape(), vec![dot[0].to_f64()[1]; 3]);
     let cases: Vec<(&str, ForeignRule)> = vec![
@@ -481,6 +486,7 @@ fn a_rule_that_is_wrong_is_not_registered() {
         ("its code for examples together disagrees", rule().together(|x| x[0].clone())),
         ("its code has to give (f64[2,3])", rule().together(|x| Array::scalar(x[1].to_f64()[0]))),
         ("element 1 moves with others", CustomRule::foreign("sum", |x| x[0].clone(), summed).elementwise()),
+        ("element 2 moves with others", CustomRule::foreign("pairs", |x| x[0].clone(), paired).elementwise()),
         ("it is said to work element by element, and one", rule().elementwise()),
         ("takes no such operands: no", CustomRule::foreign("no", |_| Err::<Type, &str>("no"), same)),
         ("its code failed: there may be several", rule()),
@@ -489,7 +495,7 @@ fn a_rule_that_is_wrong_is_not_registered() {
         let [x, a] = sample();
         let one = wanted.contains("element");
         let operands = if one && !wanted.contains("one") { vec![x] } else { vec![x, a] };
-        let operands = if k == 13 { vec![operands[0].clone(), Tensor::from(-1.0)] } else { operands };
+        let operands = if k == 14 { vec![operands[0].clone(), Tensor::from(-1.0)] } else { operands };
         let error: Error = rule.register(&[&operands]).unwrap_err();
         let error = error.to_string();
         assert!(error.contains(wanted) && error.contains("foreign.rs"), "{error} has no {wanted}");

@@ -224,6 +224,29 @@ mod real_fields {
         }
         let derivative = (cosine - sine / x) / x;
         close(grad(x, ComplexField::sinc), derivative);
+        // Near zero, by their series.
+        for x in [1e-300f64, 1e-8, -1e-5, 1e-3] {
+            for (sign, f) in [(-1.0, ComplexField::sinc as fn(Var) -> Var), (1.0, ComplexField::sinhc)] {
+                let slope = sign * x / 3.0 + x.powi(3) / 30.0 + sign * x.powi(5) / 840.0;
+                let got = grad(x, f);
+                assert!((got - slope).abs() <= 1e-14 * slope.abs(), "{x}: {got} instead of {slope}");
+                close(hessian(x, f), sign / 3.0 + x * x / 10.0 + sign * x.powi(4) / 168.0);
+            }
+        }
+        // On both sides of where the series ends, and far away.
+        for x in [1.9f64, -1.9, 2.1, 5.0] {
+            let (sine, cosine) = (x.sinh(), x.cosh());
+            let slope = (cosine - sine / x) / x;
+            let got = grad(x, ComplexField::sinhc);
+            assert!((got - slope).abs() <= 1e-14 * slope.abs(), "{x}: {got} instead of {slope}");
+            let second = sine / x - 2.0 * slope / x;
+            let got = hessian(x, ComplexField::sinhc);
+            assert!((got - second).abs() <= 1e-13 * second.abs(), "{x}: {got} instead of {second}");
+        }
+        for x in [1.9f64, 2.1, 1e8, 1e15] {
+            let got = value_and_grad(x, ComplexField::sinc).0;
+            assert!((got - x.sin() / x).abs() <= 4.0 * f64::EPSILON * got.abs(), "{x}: {got}");
+        }
     }
 
     #[test]

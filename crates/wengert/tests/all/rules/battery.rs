@@ -7,6 +7,7 @@ use wengert::check::{
 };
 use wengert::ops::{Binary, Unary};
 use wengert::prelude::*;
+use wengert::{Const, freeze};
 
 use super::{One, Two, binary_constant, constant_binary};
 
@@ -317,6 +318,16 @@ fn what_cannot_be_told_is_said() {
     // noise
     let (error, text) = check(0.5, |x| (x * 1e12).sin() * 1e-6 + x).expect_err("faster than any step");
     assert!(matches!(error, CheckError::Unresolved(_) | CheckError::Disagree(_)), "{text}");
+}
+
+#[test]
+fn data_does_not_move() {
+    let config = Config::default();
+    check_grads_with((2.0, Const(3.0)), |(x, Const(c))| (x * c).sin(), &config).unwrap();
+    check_grads_with(freeze([2.0, 3.0], |path| path == "1"), |x| (x[0] * x[1]).sin(), &config).unwrap();
+    check_transpose((2.0, Const(3.0)), |(x, Const(c))| [x * c, x.sin()], &config).unwrap();
+    // A wrong derivative by what is no data is seen all the same.
+    check_grads_with((2.0, Const(3.0)), |(x, Const(c))| x.detach() * x * c, &config).unwrap_err();
 }
 
 #[test]
