@@ -46,7 +46,7 @@ fn deep_programs_are_read_in_time() {
 }
 
 #[test]
-fn deep_loops_and_branches_have_tangents_in_time() {
+fn deep_loops_and_branches_have_derivatives_in_time() {
     let loops = nested(
         24,
         "program(v0: f64[]) { v1: f64[] = scan[body=",
@@ -60,10 +60,19 @@ fn deep_loops_and_branches_have_tangents_in_time() {
         "program(v0: f64[]) { v1: f64[] = sin v0; return v1 }",
         "] v1 v0; return v2 }",
     );
-    for text in [loops, branches] {
+    for text in [&loops, &branches] {
         let program: Program = text.parse().unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(program.jvp(&[true]).unwrap().output_types().len(), 2);
     }
+    // Each step reads what all have, whose cotangent is a sum over the steps of all loops.
+    let sums = nested(
+        24,
+        "program(v0: f64[], v1: f64[]) { v2: f64[] = scan[body=",
+        "program(v0: f64[], v1: f64[]) { v2: f64[] = add v0 v1; return v2 }",
+        ", length=2, carry=1, rows=0, reverse=false] v0 v1; return v2 }",
+    );
+    let program: Program = sums.parse().unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(program.transpose(&[true, true]).unwrap().output_types().len(), 2);
 }
 
 #[test]

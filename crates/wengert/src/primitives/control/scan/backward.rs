@@ -2,7 +2,7 @@
 //! those of the invariants.
 
 use super::super::CotangentLayout;
-use super::super::loops::{Made, cotangent_inputs, count, in_layout, joined, sum};
+use super::super::loops::{Made, cotangent_inputs, count, in_layout, joined, layout_of, sum};
 use super::super::{cotangents, inside};
 use super::{ByRole, Scan, stands_apart};
 use crate::array::Type;
@@ -11,8 +11,19 @@ use crate::primitives::{Cotangent, MaskedCotangents, Operand};
 use crate::program::{Builder, Program, Value, dce};
 use crate::transform::transpose;
 
-/// A step backwards.
+/// What a step backwards makes of cotangents of the carry, before what invariants have of other steps is added.
 #[derive(Clone)]
+struct Pulled {
+    b: Builder,
+    /// The inputs that come before the cotangents, and those behind them.
+    inputs: [Vec<Value>; 2],
+    /// The cotangents of the carry that it takes.
+    given: Vec<Option<Cotangent>>,
+    /// Those of all operands.
+    pulled: Vec<Option<Cotangent>>,
+}
+
+/// A step backwards.
 struct Backward {
     body: Program,
     /// What every linear invariant and every part of the carry has after the step.
@@ -41,8 +52,12 @@ impl Scan {
         let mut layout: CotangentLayout = vec![None; invariants.len()];
         layout.extend(&given[..self.carry]);
         let mut made = Made::new();
-        let mut backward =
-            |layout: &CotangentLayout| made.of(layout, |layout| self.backward(&linear, layout, &given[self.carry..]));
+        let mut backward = |layout: &CotangentLayout| {
+            // The transpose does not depend on what invariants have.
+            let of_carry = layout[invariants.len()..].to_vec();
+            let pulled = made.of(&of_carry, |carry| self.pulled(&linear, carry, &given[self.carry..]))?;
+            Ok(self.backward(pulled, layout))
+        };
         if self.length > 0 && self.ends_otherwise(&layout, &mut backward)? {
             let args: Vec<Option<Value>> =
                 operands.iter().map(|operand| (!operand.is_linear()).then(|| operand.known())).collect();
@@ -89,35 +104,47 @@ impl Scan {
         })
     }
 
-    /// A step backwards, for cotangents of the carry as in `layout`, and of the rows of results as in `given`.
-    fn backward(&self, linear: &[bool], layout: &CotangentLayout, given: &[Option<bool>]) -> Result<Backward, Misfit> {
+    /// The transpose of a step, for cotangents of the carry as in `layout`, and of the rows of results as in `given`.
+    fn pulled(&self, linear: &[bool], layout: &CotangentLayout, given: &[Option<bool>]) -> Result<Pulled, Misfit> {
         let [invariants, carry, rows] = self.roles();
         let types = self.body.input_types();
         let mut b = Builder::new();
         let mut args: Vec<Option<Value>> = vec![None; types.len()];
-        for k in invariants.clone().filter(|&k| !linear[k]) {
+        for k in invariants.filter(|&k| !linear[k]) {
             args[k] = Some(b.input("", types[k].clone()));
         }
-        let state = cotangent_inputs(&mut b, &types[..carry.end], layout);
-        for k in rows.clone().filter(|&k| !linear[k]) {
+        let before: Vec<Value> = b.inputs().collect();
+        let of_carry = cotangent_inputs(&mut b, &types[carry], layout);
+        let taken = b.inputs().count();
+        for k in rows.filter(|&k| !linear[k]) {
             args[k] = Some(b.input("", types[k].clone()));
         }
         let outputs: Vec<Type> = self.body.output_types().split_off(self.carry);
-        let given = cotangent_inputs(&mut b, &outputs, given);
-        let (sums, cts) = state.split_at(invariants.len());
-        let cts: Vec<Option<Cotangent>> = cts.iter().chain(&given).copied().collect();
+        let of_rows = cotangent_inputs(&mut b, &outputs, given);
+        let behind: Vec<Value> = b.inputs().skip(taken).collect();
+        let cts: Vec<Option<Cotangent>> = of_carry.iter().chain(&of_rows).copied().collect();
         let pulled = transpose::transpose_masked(&mut b, &self.body, &args, &cts).map_err(inside)?;
+        Ok(Pulled { b, inputs: [before, behind], given: of_carry, pulled })
+    }
+
+    /// A step backwards, whose state is in `layout`: the sums of invariants, then the cotangents of the carry.
+    fn backward(&self, of: Pulled, layout: &CotangentLayout) -> Backward {
+        let Pulled { mut b, inputs: [before, behind], given, pulled } = of;
+        let [invariants, carry, rows] = self.roles();
+        let types = self.body.input_types();
+        let sums = cotangent_inputs(&mut b, &types[..invariants.len()], &layout[..invariants.len()]);
+        let state = || sums.iter().chain(&given).flatten();
+        let masks = state().filter_map(|ct| ct.mask);
+        let inputs = before.into_iter().chain(state().map(|ct| ct.value)).chain(masks).chain(behind);
+        let mut b = b.with_inputs_in_order(&inputs.collect::<Vec<Value>>());
         let mut after = Vec::with_capacity(carry.end);
         for (k, &own) in sums.iter().enumerate() {
             after.push(sum(&mut b, own, pulled[k]));
         }
         after.extend(&pulled[carry.clone()]);
-        let has = |cts: &[Option<Cotangent>]| -> CotangentLayout {
-            cts.iter().map(|ct| ct.map(|ct| ct.mask.is_some())).collect()
-        };
-        let (carry_after, rows_after) = (has(&after), has(&pulled[rows.clone()]));
+        let (carry_after, rows_after) = (layout_of(&after), layout_of(&pulled[rows.clone()]));
         let mut results = in_layout(&mut b, &after, &types[..carry.end], layout);
         results.extend(in_layout(&mut b, &pulled[rows.clone()], &types[rows], &rows_after));
-        Ok(Backward { body: dce(b.finish(&results)), carry: carry_after, rows: rows_after })
+        Backward { body: dce(b.finish(&results)), carry: carry_after, rows: rows_after }
     }
 }
